@@ -7,7 +7,7 @@ import HealthKitSimulator
 struct Diet {
     let store: SampleStore
     let sync: SyncEngine
-    private let health = "HealthKit"
+    private let health: PeerID = "HealthKit"
 
     init(_ peer: HealthKitPeer) throws {
         var options = SampleStore.Options()

@@ -83,7 +83,7 @@ struct HealthKitGateway: HealthGateway {
             let token = try NSKeyedArchiver.archivedData(withRootObject: result.newAnchor, requiringSecureCoding: true)
             let deletions = result.deletedObjects.map { deleted in
                 PulledDeletion(
-                    peerID: SampleID(deleted.uuid),
+                    idAtPeer: SampleID(deleted.uuid),
                     syncIdentifier: deleted.metadata?[HKMetadataKeySyncIdentifier] as? String,
                     version: (deleted.metadata?[HKMetadataKeySyncVersion] as? NSNumber)?.int64Value)
             }

@@ -156,7 +156,7 @@ extension HealthKitPeer {
         } catch .locked {
             // A locked device accepts samples that it does not show (SEMANTICS A16). A sample that was never sent is
             // not there.
-            let sent = parcel.operations.filter { $0.peerID != nil }.compactMap(\.saved?.syncIdentifier)
+            let sent = parcel.operations.filter { $0.idAtPeer != nil }.compactMap(\.saved?.syncIdentifier)
             members.subtract(sent)
             return members.isEmpty ? Shipment(samples: samples) : ship(members.isSuperset(of: live) ? newest : nil)
         }
@@ -201,10 +201,10 @@ extension HealthKitPeer {
                 continue
             }
             guard let found = held[sample.syncIdentifier ?? ""] else {
-                outcomes[operation.sequence] = .done(peerID: ids[sample.id])
+                outcomes[operation.sequence] = .done(idAtPeer: ids[sample.id])
                 continue
             }
-            outcomes[operation.sequence] = found.version > sample.version ? .superseded : .done(peerID: found.id)
+            outcomes[operation.sequence] = found.version > sample.version ? .superseded : .done(idAtPeer: found.id)
         }
         return outcomes
     }
@@ -215,7 +215,7 @@ extension HealthKitPeer {
         by operations: [PushOperation], of type: SampleType, _ held: [String: HeldSample]
     ) async -> Bool {
         let ids = operations.filter(\.replacesUnnamed).compactMap { operation in
-            operation.peerID == held[operation.saved?.syncIdentifier ?? ""]?.id ? nil : operation.peerID
+            operation.idAtPeer == held[operation.saved?.syncIdentifier ?? ""]?.id ? nil : operation.idAtPeer
         }
         guard !ids.isEmpty else { return true }
         return (try? await gateway.delete(type, identifiers: [], ids: Set(ids))) != nil
@@ -244,6 +244,6 @@ extension PushOperation {
     /// The UUID to delete by if HealthKit does not know the sync identifier.
     fileprivate var unnamedID: SampleID? {
         guard case .delete(let deleted) = kind else { return nil }
-        return peerID ?? (deleted.syncIdentifier == nil ? deleted.id : nil)
+        return idAtPeer ?? (deleted.syncIdentifier == nil ? deleted.id : nil)
     }
 }

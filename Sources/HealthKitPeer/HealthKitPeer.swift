@@ -11,7 +11,7 @@ import HealthKVSync
 /// which it would end the process, is refused with a reason. Notes and other local data never leave the store.
 public struct HealthKitPeer: DatabasePeer {
     /// `HealthKit`, the name under which the store keeps what it knows of the peer.
-    public let name = "HealthKit"
+    public let id: PeerID = "HealthKit"
     /// A database of the system with ids of its own, which hides unreadable samples.
     public let traits = DatabaseTraits.healthKit
 

@@ -14,7 +14,7 @@ struct BadAnswerTests {
 
         init() throws {
             (here, there) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
-            peer = BadPeer(StorePeer(there, name: "there", as: "here"))
+            peer = BadPeer(StorePeer(there, id: "there", as: "here"))
             engine = Bench.makeEngine(here, [SyncPeer(peer, plan: .everything)], clock)
         }
 
@@ -319,13 +319,13 @@ struct BadAnswerTests {
             case "deletion":
                 script.page = { page, _ in
                     var page = page
-                    page.deletions.append(PulledDeletion(peerID: SampleID()))
+                    page.deletions.append(PulledDeletion(idAtPeer: SampleID()))
                     return page
                 }
             case "two ids":
                 script.page = { page, _ in
                     var page = page
-                    for index in page.additions.indices { page.additions[index].peerID = SampleID() }
+                    for index in page.additions.indices { page.additions[index].idAtPeer = SampleID() }
                     return page
                 }
             case "digest": script.digest = { _ in SyncDigest(count: -1, sum: 7) }

@@ -31,7 +31,7 @@ final class BadPeer<Inner: Peer>: Peer {
 
     init(_ inner: Inner, limits: PeerLimits = PeerLimits()) { (self.inner, limited) = (inner, limits) }
 
-    var name: String { inner.name }
+    var id: PeerID { inner.id }
 
     func set(_ change: (inout AnswerScript) -> Void) { state.withLock { change(&$0.script) } }
     func count(_ call: String) -> Int { state.withLock { $0.calls[call] ?? 0 } }

@@ -81,7 +81,7 @@ struct Bench {
         return SyncEngine(store: store, peers: peers, options: options)
     }
 
-    var peer: String { "health" }
+    var peer: PeerID { "health" }
 
     /// What a sync commits that finds nothing, of an engine that does not run: it takes the lease and gives it back.
     static let commitsOfLease: UInt64 = 2

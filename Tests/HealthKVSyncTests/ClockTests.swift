@@ -47,7 +47,7 @@ struct ClockTests {
             state[.stepCount].visibility = .vanished(at: ahead)
             state.silentSince = ahead
             try txn.setState(state, of: peer)
-            try txn.setPeer(RegisteredPeer(name: "other", registered: ahead, lastSeen: ahead))
+            try txn.setPeer(RegisteredPeer(id: "other", registered: ahead, lastSeen: ahead))
         }
         let session = try bench.engine.session(peer)
         #expect(try session.schedule.nextDue() ?? .distantFuture <= bench.clock.now)
@@ -96,7 +96,7 @@ struct ClockTests {
         try await bench.sync()
         let ahead = bench.clock.now + .seconds(Self.year)
         try await bench.store.write { txn in
-            try txn.setPeer(RegisteredPeer(name: "other", registered: ahead, lastSeen: ahead))
+            try txn.setPeer(RegisteredPeer(id: "other", registered: ahead, lastSeen: ahead))
             var state = PeerState()
             state.isEnabled = true
             state[.bodyMass].phase = .midway(since: ahead)
@@ -116,7 +116,7 @@ struct ClockTests {
         let unset = bench.clock.now - .seconds(Self.to1970)
         let now = bench.clock.now
         try await bench.store.write { txn in
-            try txn.setPeer(RegisteredPeer(name: "other", registered: now, lastSeen: now))
+            try txn.setPeer(RegisteredPeer(id: "other", registered: now, lastSeen: now))
             var state = PeerState()
             (state.isEnabled, state.epoch) = (true, txn.epoch)
             state[.bodyMass].phase = .midway(since: unset)

@@ -75,7 +75,7 @@ struct ConflictTests {
         let (bench, sample) = try await Bench.withOneWeight()
         let other = try Bench.makeStore(bench.clock, app: "other")
         let link = Bench.makeEngine(
-            bench.store, [SyncPeer(StorePeer(other, name: "other", as: "ours"), plan: .everything)], bench.clock)
+            bench.store, [SyncPeer(StorePeer(other, id: "other", as: "ours"), plan: .everything)], bench.clock)
         // The second version went to the peer and to the other store; ours was then put back to the first.
         var second = try #require(try bench.store.read { try $0.sample(id: sample.id) })
         (second.version, second.quantity.value) = (2, 73)
@@ -113,7 +113,7 @@ struct ConflictTests {
         // Another app may have written it: only the store that has the sample tells whose it was.
         #expect(try fresh.store.read { try $0.deletedSample(id: sample.id) } == nil)
         let link = Bench.makeEngine(
-            fresh.store, [SyncPeer(StorePeer(other, name: "other", as: "ours"), plan: .everything)], fresh.clock)
+            fresh.store, [SyncPeer(StorePeer(other, id: "other", as: "ours"), plan: .everything)], fresh.clock)
         try await link.enable("other")
         for _ in 0..<2 { _ = try await link.sync("other") }
         #expect(try fresh.weights.isEmpty)
@@ -143,7 +143,7 @@ struct ConflictTests {
         let clock = ManualClock()
         let (ours, theirs) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
         func engine(_ other: SampleStore) -> SyncEngine {
-            let peer = SyncPeer(StorePeer(other, name: "other", as: "ours"), plan: .everything)
+            let peer = SyncPeer(StorePeer(other, id: "other", as: "ours"), plan: .everything)
             return Bench.makeEngine(ours, [peer], clock) { $0.pushSize = 2 }
         }
         let first = engine(theirs)
@@ -172,7 +172,7 @@ struct ConflictTests {
     func deletionsOfEqual() async throws {
         let clock = ManualClock()
         let (ours, theirs) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
-        let peer = SyncPeer(StorePeer(theirs, name: "other", as: "ours"), plan: .everything)
+        let peer = SyncPeer(StorePeer(theirs, id: "other", as: "ours"), plan: .everything)
         let engine = Bench.makeEngine(ours, [peer], clock)
         try await engine.enable("other")
         let sample = Sample(.bodyMass, 70, .kilogram, at: clock.now)

@@ -46,10 +46,10 @@ struct ConformanceTests {
         var options = SampleStore.Options()
         options.limits.skipsSync = true
         let other = try SampleStore.temporary(options: options)
-        return PeerTrial(wrap(StorePeer(other, name: "other", as: "ours"))) { sample in
+        return PeerTrial(wrap(StorePeer(other, id: "other", as: "ours"))) { sample in
             try await other.write { _ = try $0.save(sample) }
         } reopen: {
-            wrap(StorePeer(other, name: "other", as: "ours"))
+            wrap(StorePeer(other, id: "other", as: "ours"))
         } delete: { sample in
             try await other.write { _ = try $0.delete(id: sample.id) }
         }

@@ -159,9 +159,9 @@ struct DamagedNoteTests {
             store,
             [
                 SyncPeer(MemoryHealthPeer(health), plan: .weightTracker),
-                SyncPeer(StorePeer(hub, name: "hub", as: "here"), plan: .everything),
+                SyncPeer(StorePeer(hub, id: "hub", as: "here"), plan: .everything),
             ], clock)
-        for name in ["health", "hub"] { try await engine.enable(name) }
+        for name: PeerID in ["health", "hub"] { try await engine.enable(name) }
         func write(_ kilograms: Double) async throws {
             try await store.write { _ = try $0.save(Sample(.bodyMass, kilograms, .kilogram, at: clock.now)) }
         }
@@ -257,7 +257,7 @@ struct DamagedNoteTests {
         let clock = ManualClock()
         let (here, there) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
         let engine = Bench.makeEngine(
-            here, [SyncPeer(StorePeer(there, name: "there", as: "here"), plan: .everything)], clock)
+            here, [SyncPeer(StorePeer(there, id: "there", as: "here"), plan: .everything)], clock)
         try await engine.enable("there")
         try await here.write { _ = try $0.save(Sample(.bodyMass, 70, .kilogram, at: clock.now)) }
         #expect(try await engine.sync()["there"]?.issue == nil)

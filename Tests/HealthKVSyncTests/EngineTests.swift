@@ -366,7 +366,7 @@ struct EngineTests {
         #expect(told("reconcile").map { $0.metadata["issue"] } == ["delayed"])
         let (here, backup) = (bench.store, try Bench.makeStore(bench.clock))
         let records = Bench.makeEngine(
-            here, [SyncPeer(StorePeer(backup, name: "backup", as: "phone"), plan: .everything)], bench.clock
+            here, [SyncPeer(StorePeer(backup, id: "backup", as: "phone"), plan: .everything)], bench.clock
         ) { $0.log = { line in lines.withLock { $0.append(line) } } }
         await #expect(throws: SyncIssue.self) {
             for try await _ in records.importHistory("backup", .fromNowOn) {}
@@ -383,7 +383,7 @@ private struct BrokenPeer: DatabasePeer {
 
     init(_ inner: MemoryHealthPeer) { self.inner = inner }
 
-    var name: String { inner.name }
+    var id: PeerID { inner.id }
     var traits: DatabaseTraits { inner.traits }
     func availability() async -> PeerAvailability { await inner.availability() }
     func requestAuthorization(_ request: AuthorizationRequest) async throws(PeerError) {

@@ -22,7 +22,7 @@ final class FaultyPeer: DatabasePeer {
         (self.health, self.inner, self.fault) = (health, inner, fault)
     }
 
-    var name: String { inner.name }
+    var id: PeerID { inner.id }
     var traits: DatabaseTraits { inner.traits }
 
     func availability() async -> PeerAvailability {
@@ -159,7 +159,7 @@ final class FaultyPeer: DatabasePeer {
 
     private func believe(_ operations: [PushOperation]) async -> [PushOutcome] {
         for operation in operations {
-            if let id = operation.peerID { health.delete(id) }
+            if let id = operation.idAtPeer { health.delete(id) }
         }
         return await inner.push(operations)
     }

@@ -5,7 +5,7 @@ struct FaultyRecords: RecordPeer {
     let inner: StorePeer
     let fault: PeerFault
 
-    var name: String { inner.name }
+    var id: PeerID { inner.id }
     func availability() async -> PeerAvailability { await inner.availability() }
     func pull(_ request: PullRequest) async throws(PeerError) -> PullPage { try await inner.pull(request) }
     func enumerate(_ request: EnumerationRequest) async throws(PeerError) -> EnumerationPage {

@@ -15,7 +15,7 @@ struct FeedTests {
 
         init() async throws {
             (here, there) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
-            peer = OutcomePeer(StorePeer(there, name: "there", as: "here"))
+            peer = OutcomePeer(StorePeer(there, id: "there", as: "here"))
             engine = Bench.makeEngine(here, [SyncPeer(peer, plan: .everything)], clock) { options in
                 (options.pageSize, options.pushSize) = (7, 5)
             }

@@ -12,9 +12,9 @@ struct GreetingTests {
         let peer: BadPeer<StorePeer>
         let engine: SyncEngine
 
-        init(_ hub: SampleStore, _ clock: ManualClock, as name: String? = nil, store: SampleStore? = nil) throws {
+        init(_ hub: SampleStore, _ clock: ManualClock, as name: PeerID? = nil, store: SampleStore? = nil) throws {
             self.store = try store ?? Bench.makeStore(clock)
-            peer = BadPeer(StorePeer(hub, name: "hub", as: name))
+            peer = BadPeer(StorePeer(hub, id: "hub", as: name))
             engine = Bench.makeEngine(self.store, [SyncPeer(peer, plan: .everything)], clock)
         }
 
@@ -46,7 +46,7 @@ struct GreetingTests {
         }
         for device in devices { try await device.sync() }
         for store in devices.map(\.store) + [hub] { #expect(try store.read { try $0.count(of: .bodyMass) } == 6) }
-        #expect(Set(try hub.read { try $0.peers() }.map(\.name)).count == 2)
+        #expect(Set(try hub.read { try $0.peers() }.map(\.id)).count == 2)
         for device in devices { #expect(try device.notices == []) }
     }
 
@@ -125,7 +125,7 @@ struct GreetingTests {
             #expect(try device.store.read { try $0.count(of: .bodyMass) } == number)
             #expect(try await device.sync().issue == nil)
         }
-        #expect(try hub.read { try $0.peers() }.map(\.name) == ["phone"])
+        #expect(try hub.read { try $0.peers() }.map(\.id) == ["phone"])
         // Whose registration the app has removed is known no more.
         try await hub.write { try $0.removePeer("phone") }
         #expect(try hub.read { try $0.reader("phone") } == KnownReader())
@@ -193,7 +193,7 @@ struct GreetingTests {
     {
         let clock = ManualClock()
         let hub = try Bench.makeStore(clock)
-        let peer = StorePeer(hub, name: "hub", as: "phone")
+        let peer = StorePeer(hub, id: "hub", as: "phone")
         func save(_ value: Double) async throws {
             let sample = Sample(.bodyMass, value, .kilogram, at: clock.now - .seconds(Int(value)))
             try await hub.write { _ = try $0.save(sample) }

@@ -13,7 +13,7 @@ struct HubPair {
 
     init(_ plan: SyncPlan = .everything) async throws {
         (phone, hub) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
-        peer = OutcomePeer(StorePeer(hub, name: "hub", as: "phone"))
+        peer = OutcomePeer(StorePeer(hub, id: "hub", as: "phone"))
         engine = Bench.makeEngine(phone, [SyncPeer(peer, plan: plan)], clock)
         try await engine.enable("hub")
     }
@@ -44,7 +44,7 @@ struct HubPair {
         try await forget(at: phone)
     }
 
-    func retire(_ name: String, at store: SampleStore) async throws {
+    func retire(_ name: PeerID, at store: SampleStore) async throws {
         try await store.write { txn in
             guard var peer = try txn.peer(name) else { return }
             peer.isRetired = true

@@ -66,7 +66,7 @@ struct LeftWithoutDeletionTests {
             return Bench.makeEngine(
                 here,
                 [
-                    SyncPeer(StorePeer(hub, name: "hub", as: "phone"), plan: .everything),
+                    SyncPeer(StorePeer(hub, id: "hub", as: "phone"), plan: .everything),
                     SyncPeer(MemoryHealthPeer(health), plan: plan),
                 ], clock)
         }
@@ -78,7 +78,7 @@ struct LeftWithoutDeletionTests {
                 .stepCount, 100, .count, from: start, to: start, source: Source(name: "Phone"), origin: .imported)
             health.save(steps)
         }
-        for peer in ["health", "hub", "health"] { _ = try await cache.sync(peer) }
+        for peer: PeerID in ["health", "hub", "health"] { _ = try await cache.sync(peer) }
         #expect(try here.read { try $0.count() } == 0)
         #expect(try hub.read { try $0.count() } == 3)
         // They are nowhere else.

@@ -30,7 +30,7 @@ struct MassDeletionTests {
     @Test("They are sent a page at a time, and a crash costs no more than a page") func sentInPages() async throws {
         let clock = ManualClock()
         let (here, there) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
-        let peer = OutcomePeer(StorePeer(there, name: "there", as: "here"))
+        let peer = OutcomePeer(StorePeer(there, id: "there", as: "here"))
         let left = Mutex<Int?>(nil)
         let engine = Bench.makeEngine(here, [SyncPeer(peer, plan: .everything)], clock) { options in
             options.pushSize = 5
@@ -67,7 +67,7 @@ struct MassDeletionTests {
         let there = try Bench.makeStore(clock)
         try await fill(there, clock)
         var token = PeerPlace(token: try there.read { $0.currentToken }).bytes
-        try await StorePeer(there, name: "there", as: "here").acknowledge(token, of: .every)
+        try await StorePeer(there, id: "there", as: "here").acknowledge(token, of: .every)
         let acknowledged = try there.read { try $0.peer("here") }?.acknowledged
         _ = try await there.write { try $0.delete(.range(of: .dietaryWater)) }
         let last = Sample(.bodyMass, 70, .kilogram, at: clock.now)
@@ -75,11 +75,11 @@ struct MassDeletionTests {
         var (deleted, added): ([SampleID], [SampleID]) = ([], [])
         for _ in 0..<20 {
             // As the next process would make it.
-            let peer = StorePeer(there, name: "there", as: "here")
+            let peer = StorePeer(there, id: "there", as: "here")
             let page = try await peer.pull(PullRequest(type: .every, token: token, limit: 7))
             #expect(page.deletions.count <= 7)
-            deleted += page.deletions.map(\.peerID)
-            added += page.additions.map(\.peerID)
+            deleted += page.deletions.map(\.idAtPeer)
+            added += page.additions.map(\.idAtPeer)
             token = try #require(page.token)
             if PeerPlace(token)?.deleted != nil {
                 try await peer.acknowledge(token, of: .every)
@@ -99,7 +99,7 @@ struct MassDeletionTests {
     {
         let clock = ManualClock()
         let (here, there) = (try Bench.makeSlowStore(clock), try Bench.makeStore(clock))
-        let peers = [SyncPeer(StorePeer(there, name: "there", as: "here"), plan: .everything)]
+        let peers = [SyncPeer(StorePeer(there, id: "there", as: "here"), plan: .everything)]
         let engine = Bench.makeEngine(here, peers, clock) { $0.upkeepBudget = .zero }
         try await engine.enable("there")
         try await fill(here, clock)
@@ -124,7 +124,7 @@ struct MassDeletionTests {
         let clock = ManualClock()
         let (here, there) = (try Bench.makeStore(clock), try Bench.makeSlowStore(clock))
         let engine = Bench.makeEngine(
-            here, [SyncPeer(StorePeer(there, name: "there", as: "here"), plan: .everything)], clock
+            here, [SyncPeer(StorePeer(there, id: "there", as: "here"), plan: .everything)], clock
         ) { $0.pageSize = 7 }
         try await engine.enable("there")
         try await fill(there, clock)

@@ -13,7 +13,7 @@ struct OrderOfVersionsTests {
         -> SyncEngine
     {
         var peers = [SyncPeer(MemoryHealthPeer(health), plan: .weightTracker)]
-        if let other { peers.append(SyncPeer(StorePeer(other, name: "other", as: "ours"), plan: .everything)) }
+        if let other { peers.append(SyncPeer(StorePeer(other, id: "other", as: "ours"), plan: .everything)) }
         return Bench.makeEngine(store, peers, clock)
     }
 
@@ -25,7 +25,7 @@ struct OrderOfVersionsTests {
         let (a, b) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
         let (one, other) = (
             engine(a, health, clock),
-            Bench.makeEngine(b, [SyncPeer(StorePeer(a, name: "a", as: "b"), plan: .everything)], clock)
+            Bench.makeEngine(b, [SyncPeer(StorePeer(a, id: "a", as: "b"), plan: .everything)], clock)
         )
         try await one.enable("health")
         try await other.enable("a")
@@ -241,7 +241,7 @@ struct VanishedSampleTests {
         try await second.session("health").update { _, state in state.epoch += 1 }
         for _ in 0..<3 { _ = try await second.sync() }
         let link = try #require(try store.read { try $0.link(peer: "health", sample: id) })
-        #expect(link.peerID == new.live.first?.sample.id && !link.isProvisional)
+        #expect(link.idAtPeer == new.live.first?.sample.id && !link.isProvisional)
         // So an edit goes above it, and a deletion is queued.
         try await save(71)
         for _ in 0..<2 { _ = try await second.sync() }

@@ -21,7 +21,7 @@ final class OutcomePeer: RecordPeer {
 
     func set(_ answer: (@Sendable (PushOperation) -> PushOutcome?)?) { self.answer.withLock { $0 = answer } }
 
-    var name: String { inner.name }
+    var id: PeerID { inner.id }
 
     func availability() async -> PeerAvailability { await inner.availability() }
     func types() async throws(PeerError) -> Set<SampleType> { try await inner.types() }

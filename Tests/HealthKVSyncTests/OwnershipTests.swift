@@ -107,7 +107,7 @@ struct OwnershipTests {
                 here,
                 [
                     SyncPeer(MemoryHealthPeer(health), plan: plan),
-                    SyncPeer(StorePeer(there, name: "there", as: "here"), plan: followed),
+                    SyncPeer(StorePeer(there, id: "there", as: "here"), plan: followed),
                 ], clock)
         }
 
@@ -179,7 +179,7 @@ struct OwnershipTests {
     @Test("C10: a cache keeps what another store refused") func cacheRefused() async throws {
         let clock = ManualClock()
         let (health, here, there) = (MemoryHealth(), try Bench.makeStore(clock), try Bench.makeStore(clock))
-        let answers = OutcomePeer(StorePeer(there, name: "there", as: "here"))
+        let answers = OutcomePeer(StorePeer(there, id: "there", as: "here"))
         var plan = SyncPlan.weightTracker
         plan.types[.bodyMass] = TypePlan(.pull, retention: .cache)
         let engine = Bench.makeEngine(

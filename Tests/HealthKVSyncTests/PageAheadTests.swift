@@ -161,7 +161,7 @@ struct PageAheadTests {
             }
         }
         let store = try Bench.makeStore(clock)
-        let peer = WatchedPeer(StorePeer(other, name: "other"))
+        let peer = WatchedPeer(StorePeer(other, id: "other"))
         let seen = Mutex<[Int]>([])
         let engine = Bench.makeEngine(store, [SyncPeer(peer, plan: .everything)], clock) { options in
             options.pageSize = 4
@@ -209,7 +209,7 @@ private final class WatchedPeer<Inner: Peer>: Peer {
         return try await call()
     }
 
-    var name: String { inner.name }
+    var id: PeerID { inner.id }
     func availability() async -> PeerAvailability { await inner.availability() }
     func pull(_ request: PullRequest) async throws(PeerError) -> PullPage {
         calls.withLock { $0.tokens.append(request.token.map { String(decoding: $0, as: UTF8.self) }) }

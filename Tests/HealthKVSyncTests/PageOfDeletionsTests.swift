@@ -9,7 +9,7 @@ struct PageOfDeletionsTests {
     private static let ids = (0..<40).map { SampleID(high: UInt64($0 + 1) << 32 | 0x4000, low: 1 << 63) }
     /// What the peer calls samples of this app: no sample of others has such a name.
     private static let namesOfOwn = (0..<10).map { SampleID(high: UInt64($0 + 100) << 32 | 0x4000, low: 1 << 63) }
-    private static let peers = ["health", "other"]
+    private static let peers: [PeerID] = ["health", "other"]
 
     private func makeStore(_ clock: ManualClock) throws -> SampleStore {
         let store = try Bench.makeStore(clock) { options in
@@ -20,7 +20,7 @@ struct PageOfDeletionsTests {
         try store.write { txn in
             for name in Self.peers {
                 let rule = QueueRule(types: nil, takesImports: name == "other")
-                try txn.setPeer(RegisteredPeer(name: name, registered: now, lastSeen: now, queue: rule))
+                try txn.setPeer(RegisteredPeer(id: name, registered: now, lastSeen: now, queue: rule))
             }
         }
         return store
@@ -38,11 +38,11 @@ struct PageOfDeletionsTests {
 
     private func deletion(_ own: [SampleID], _ random: inout SeededGenerator) -> PulledDeletion {
         let id = random.chance(0.85) ? random.pick(Self.ids + Self.namesOfOwn) : SampleID(using: &random)
-        guard random.chance(0.4) else { return PulledDeletion(peerID: id) }
+        guard random.chance(0.4) else { return PulledDeletion(idAtPeer: id) }
         let text =
             random.chance(0.5) && !own.isEmpty ? random.pick(own).description : "scale-\(random.number(0..<15))"
         let version: Int64 = random.chance(0.5) ? Int64(random.number(1..<4)) : PeerNumber.last(version: 2)
-        return PulledDeletion(peerID: id, syncIdentifier: text, version: random.chance(0.9) ? version : nil)
+        return PulledDeletion(idAtPeer: id, syncIdentifier: text, version: random.chance(0.9) ? version : nil)
     }
 
     private func page(_ type: SampleType, _ own: [SampleID], _ now: Instant, _ random: inout SeededGenerator)
@@ -51,7 +51,7 @@ struct PageOfDeletionsTests {
         var additions: [PulledSample] = []
         for _ in 0..<random.number(0..<30) {
             let sample = foreign(type, now - Int64(200_000) * 1_000_000_000, &random)
-            if !additions.contains(where: { $0.peerID == sample.id }) { additions.append(PulledSample(sample)) }
+            if !additions.contains(where: { $0.idAtPeer == sample.id }) { additions.append(PulledSample(sample)) }
         }
         return PullPage(
             additions: additions, deletions: (0..<random.number(0..<50)).map { _ in deletion(own, &random) },
@@ -68,12 +68,13 @@ struct PageOfDeletionsTests {
         case 0: try txn.overlay(id: id) { $0.quantity.value += 1 }
         case 1:
             try txn.setLink(
-                PeerLink(peer: "health", sample: id, peerID: Self.ids[draw(40)], version: Int64(draw(4)) - 3))
+                PeerLink(peer: "health", sample: id, idAtPeer: Self.ids[draw(40)], version: Int64(draw(4)) - 3))
         case 2:
             let name = Self.namesOfOwn[draw(Self.namesOfOwn.count)]
             try txn.setLink(
                 PeerLink(
-                    peer: "health", sample: own[draw(own.count)], peerID: name, version: 1, isProvisional: draw(2) == 0)
+                    peer: "health", sample: own[draw(own.count)], idAtPeer: name, version: 1,
+                    isProvisional: draw(2) == 0)
             )
         case 3: try txn.delete(id: own[draw(own.count)])
         case 4:

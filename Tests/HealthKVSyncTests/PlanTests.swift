@@ -156,7 +156,7 @@ struct PlanTests {
         let backup = try Bench.makeStore(bench.clock)
         func records(_ plan: SyncPlan) -> SyncEngine {
             Bench.makeEngine(
-                bench.store, [SyncPeer(StorePeer(backup, name: "backup", as: "phone"), plan: plan)], bench.clock)
+                bench.store, [SyncPeer(StorePeer(backup, id: "backup", as: "phone"), plan: plan)], bench.clock)
         }
         try await records(.everything).enable("backup")
         let changed = SyncPlan(types: [:], others: TypePlan(.both, horizon: .ask))
@@ -171,7 +171,7 @@ struct PlanTests {
         let clock = ManualClock()
         let (here, backup) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
         func engine(_ plan: SyncPlan) -> SyncEngine {
-            Bench.makeEngine(here, [SyncPeer(StorePeer(backup, name: "backup", as: "phone"), plan: plan)], clock)
+            Bench.makeEngine(here, [SyncPeer(StorePeer(backup, id: "backup", as: "phone"), plan: plan)], clock)
         }
         try await backup.write { _ = try $0.save(Sample(.bodyMass, 70, .kilogram, at: clock.now - .days(30))) }
         let everything = engine(.everything)
@@ -242,7 +242,7 @@ struct PlanTests {
             here,
             [
                 SyncPeer(MemoryHealthPeer(health), plan: plan),
-                SyncPeer(StorePeer(backup, name: "backup", as: "phone"), plan: .everything),
+                SyncPeer(StorePeer(backup, id: "backup", as: "phone"), plan: .everything),
             ], clock
         ) { $0.pageSize = 1 }
         for peer in engine.peers { try await engine.enable(peer) }
@@ -283,13 +283,13 @@ struct PlanTests {
         let clock = ManualClock()
         let (here, backup) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
         let engine = Bench.makeEngine(
-            here, [SyncPeer(StorePeer(backup, name: "backup", as: "phone"), plan: .everything)], clock)
+            here, [SyncPeer(StorePeer(backup, id: "backup", as: "phone"), plan: .everything)], clock)
         let sample = Sample(.stepCount, 5, .count, at: clock.now)
         _ = try await here.write { try $0.save(sample) }
         _ = try await here.write { try $0.delete(id: sample.id) }
         // A feed of steps from elsewhere stands in its middle: the deletion may be half of a replacement.
         _ = try await here.write { txn in
-            try txn.setPeer(RegisteredPeer(name: "health", registered: clock.now, lastSeen: clock.now))
+            try txn.setPeer(RegisteredPeer(id: "health", registered: clock.now, lastSeen: clock.now))
             var state = PeerState()
             (state.isEnabled, state.epoch) = (true, txn.epoch)
             state[.stepCount].phase = .midway(since: clock.now)

@@ -40,22 +40,22 @@ struct ProtocolTests {
         let place = try #require(ChangeToken("kv1:\(SampleID()):3:9:0:5"))
         try expectRoundTrip(
             PullRequest(type: .every), PullRequest(type: .bodyMass, token: [1, 255], from: sample.start, limit: 3))
-        let own = PulledSample(sample, peerID: SampleID(), isOwn: true)
+        let own = PulledSample(sample, idAtPeer: SampleID(), isOwn: true)
         try expectRoundTrip(
             PullPage(additions: [], token: nil, isDrained: true),
             PullPage(
                 additions: [own, PulledSample(sample)],
                 deletions: [
                     PulledDeletion(deleted),
-                    PulledDeletion(peerID: SampleID(), syncIdentifier: "a", version: 2, group: "b"),
+                    PulledDeletion(idAtPeer: SampleID(), syncIdentifier: "a", version: 2, group: "b"),
                 ], token: [0], isDrained: false),
             PullPage(additions: [own], token: [9], isDrained: false, isSnapshot: true))
         try expectRoundTrip(
             PushOperation(
-                sequence: .max, kind: .save(sample), peerID: SampleID(), replacesUnnamed: true, group: [sample]),
+                sequence: .max, kind: .save(sample), idAtPeer: SampleID(), replacesUnnamed: true, group: [sample]),
             PushOperation(sequence: 1, kind: .delete(deleted), place: place))
         try expectRoundTrip(
-            PushOutcome.done(), .done(peerID: SampleID()), .superseded, .refused(reason: "r"), .parked(.locked),
+            PushOutcome.done(), .done(idAtPeer: SampleID()), .superseded, .refused(reason: "r"), .parked(.locked),
             .failed(reason: "f"), .unknown(reason: "u"), .busy(retryAfter: .milliseconds(1_500)))
         try expectRoundTrip(
             EnumerationRequest(type: .bodyMass, window: TimeRange(from: sample.start), cursor: [7], limit: 9))
@@ -157,7 +157,7 @@ struct ProtocolTests {
     func acknowledging() async throws {
         let clock = ManualClock()
         let (here, there) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
-        let peer = BadPeer(StorePeer(there, name: "there", as: "here"))
+        let peer = BadPeer(StorePeer(there, id: "there", as: "here"))
         let engine = Bench.makeEngine(here, [SyncPeer(peer, plan: .everything)], clock) { $0.pageSize = 1 }
         try await engine.enable("there")
         for hour in 0..<4 {
@@ -190,7 +190,7 @@ struct ProtocolTests {
         let health: MemoryHealth
         let afterPage: @Sendable (Int) -> Void
 
-        var name: String { inner.name }
+        var id: PeerID { inner.id }
         var traits: DatabaseTraits {
             var traits = DatabaseTraits.healthKit
             traits.hidesUnreadable = false
@@ -264,7 +264,7 @@ struct ProtocolTests {
                 page.isSnapshot = true
                 if hasDeletions {
                     page.isDrained = false
-                    page.deletions.append(PulledDeletion(peerID: SampleID()))
+                    page.deletions.append(PulledDeletion(idAtPeer: SampleID()))
                 }
                 return page
             }
@@ -286,8 +286,8 @@ struct ProtocolTests {
         let engine = Bench.makeEngine(
             stores[1],
             [
-                SyncPeer(StorePeer(stores[0], name: "left"), plan: .everything),
-                SyncPeer(StorePeer(stores[2], name: "right"), plan: .everything),
+                SyncPeer(StorePeer(stores[0], id: "left"), plan: .everything),
+                SyncPeer(StorePeer(stores[2], id: "right"), plan: .everything),
             ], clock)
         for peer in engine.peers { try await engine.enable(peer) }
         var sample = Sample(.dietaryProtein, 12, .gram, at: clock.now)

@@ -19,7 +19,7 @@ struct PullTests {
         #expect(report.pulled.imported == 1 && report.pulled.deleted == 0 && report.pulled.superseded == 1)
         // The id survives the edit; the peer's new one stands in the link (SEMANTICS A8).
         #expect(try bench.store.read { try $0.sample(id: first) }?.quantity.value == 71)
-        #expect(try bench.store.read { try $0.link(peer: "health", peerID: second) }?.sample == first)
+        #expect(try bench.store.read { try $0.link(peer: "health", idAtPeer: second) }?.sample == first)
         bench.health.delete(second)
         try await bench.sync()
         #expect(try bench.weights.isEmpty)

@@ -12,7 +12,7 @@ struct RetirementTests {
         let clock = ManualClock()
         let (here, there) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
         let engine = Bench.makeEngine(
-            here, [SyncPeer(StorePeer(there, name: "there", as: "here"), plan: .everything)], clock)
+            here, [SyncPeer(StorePeer(there, id: "there", as: "here"), plan: .everything)], clock)
         try await engine.enable("there")
         let samples = (0..<4).map { Sample(.bodyMass, 70 + Double($0), .kilogram, at: clock.now - .days($0)) }
         _ = try await here.write { try $0.save(samples) }
@@ -33,7 +33,7 @@ struct RetirementTests {
         #expect(try here.read { try $0.peer("there") }?.isRetired == true)
         _ = try await here.write { txn in
             guard let health = try txn.peer("health") else { return }
-            try txn.acknowledge(peer: health.name, txn.currentToken)
+            try txn.acknowledge(peer: health.id, txn.currentToken)
         }
         // Tombstones are pruned once a day, by a clock that something has been written by.
         clock.advance(seconds: 2 * 86_400)
@@ -52,17 +52,17 @@ struct RetirementTests {
     @Test("C27: a clock that is a year ahead for a while retires nobody") func wrongClock() async throws {
         let (clock, health) = (ManualClock(), MemoryHealth())
         let (here, there) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
-        let hub = StorePeer(there, name: "there", as: "here")
+        let hub = StorePeer(there, id: "there", as: "here")
         let engine = Bench.makeEngine(
             here, [SyncPeer(MemoryHealthPeer(health), plan: .weightTracker), SyncPeer(hub, plan: .everything)], clock)
         for peer in engine.peers { try await engine.enable(peer) }
-        func sync(_ name: String) async throws {
+        func sync(_ name: PeerID) async throws {
             _ = try await engine.sync(name)
             #expect(try here.read { try $0.peer("there") }?.isRetired == false)
             #expect(try engine.status().peers["there"]?.notices.isEmpty == true)
         }
         func sleep(days: Int) { clock.advance(seconds: days * 86_400) }
-        for peer in ["health", "there"] { try await sync(peer) }
+        for peer: PeerID in ["health", "there"] { try await sync(peer) }
         for _ in 0..<3 {
             sleep(days: 366)
             // What is written by that clock says nothing for it.
@@ -75,7 +75,7 @@ struct RetirementTests {
             try await sync("health")
         }
         sleep(days: 366)
-        for peer in ["health", "there"] { try await sync(peer) }
+        for peer: PeerID in ["health", "there"] { try await sync(peer) }
         sleep(days: 2)
         try await sync("health")
         for store in [here, there] { try store.close() }
@@ -91,7 +91,7 @@ struct RetirementTests {
         let engine = Bench.makeEngine(
             here,
             [
-                SyncPeer(StorePeer(backend, name: "backend", as: "phone"), plan: .everything),
+                SyncPeer(StorePeer(backend, id: "backend", as: "phone"), plan: .everything),
                 SyncPeer(MemoryHealthPeer(health), plan: plan),
             ], clock)
         for peer in engine.peers { try await engine.enable(peer) }

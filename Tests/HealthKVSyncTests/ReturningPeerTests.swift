@@ -52,7 +52,7 @@ struct ReturningPeerTests {
     @Test("Another store in the hub's place is asked for nothing that was deleted") func otherHub() async throws {
         let pair = try await HubPair()
         let other = try Bench.makeStore(pair.clock)
-        let (peer, sample) = (StorePeer(other, name: "hub", as: "phone"), pair.weight(70, days: 1))
+        let (peer, sample) = (StorePeer(other, id: "hub", as: "phone"), pair.weight(70, days: 1))
         let token = try pair.hub.read { $0.currentToken }
         #expect(try await peer.forgotten(among: [sample], since: PeerPlace(token: token).bytes) == nil)
         let own = try other.read { $0.currentToken }

@@ -19,16 +19,16 @@ struct RolledBackHubTests {
         // The device that knows of the deletion reads from the hub, or the hub gives it what it has.
         func engines(_ device: SampleStore) -> [SyncEngine] {
             let own = Bench.makeEngine(
-                device, [SyncPeer(StorePeer(hub, name: "hub", as: "device"), plan: .everything)], clock)
+                device, [SyncPeer(StorePeer(hub, id: "hub", as: "device"), plan: .everything)], clock)
             let ofHub = Bench.makeEngine(
-                hub, [SyncPeer(StorePeer(knowing, name: "knowing", as: "hub"), plan: .everything)], clock)
+                hub, [SyncPeer(StorePeer(knowing, id: "knowing", as: "hub"), plan: .everything)], clock)
             return [own, ofHub]
         }
         let device = engines(lost)[0]
         try await device.enable("hub")
         let link: SyncEngine
         if pulls {
-            let peer = StorePeer(hub, name: "hub", as: "knowing")
+            let peer = StorePeer(hub, id: "hub", as: "knowing")
             link = Bench.makeEngine(knowing, [SyncPeer(peer, plan: .everything)], clock)
             try await link.enable("hub")
         } else {
@@ -76,9 +76,9 @@ struct RolledBackHubTests {
         func engines(_ hub: SampleStore) -> (hub: SyncEngine, phone: SyncEngine) {
             (
                 Bench.makeEngine(
-                    hub, [SyncPeer(StorePeer(phone, name: "phone", as: "hub"), plan: .everything)], clock),
+                    hub, [SyncPeer(StorePeer(phone, id: "phone", as: "hub"), plan: .everything)], clock),
                 Bench.makeEngine(
-                    phone, [SyncPeer(StorePeer(hub, name: "hub", as: "phone"), plan: .everything)], clock)
+                    phone, [SyncPeer(StorePeer(hub, id: "hub", as: "phone"), plan: .everything)], clock)
             )
         }
         var hub = try open()

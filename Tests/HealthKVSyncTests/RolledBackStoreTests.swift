@@ -38,7 +38,7 @@ private final class RolledBackPair {
     private static func makeEngine(
         _ phone: SampleStore, _ hub: SampleStore, _ clock: ManualClock, _ remembers: Bool
     ) -> SyncEngine {
-        let peer = OutcomePeer(StorePeer(hub, name: "hub", as: "phone"), remembers: remembers)
+        let peer = OutcomePeer(StorePeer(hub, id: "hub", as: "phone"), remembers: remembers)
         return Bench.makeEngine(phone, [SyncPeer(peer, plan: .everything)], clock)
     }
 
@@ -228,7 +228,7 @@ struct RolledBackStoreTests {
         #expect(try pair.phone.read { try $0.peer("hub") }?.isRetired == false)
         _ = try await pair.phone.write { txn in
             guard let health = try txn.peer("health") else { return }
-            try txn.acknowledge(peer: health.name, txn.currentToken)
+            try txn.acknowledge(peer: health.id, txn.currentToken)
         }
         try await pair.finish()
     }
@@ -330,7 +330,7 @@ struct RolledBackStoreTests {
         try await pair.write(.hub, 71)
         try await pair.sync()
         // What an engine that was cut off asks with the place that it had read before.
-        let peer = StorePeer(hub, name: "hub", as: "phone")
+        let peer = StorePeer(hub, id: "hub", as: "phone")
         let error = await #expect(throws: PeerError.self) {
             _ = try await peer.pull(PullRequest(type: .every, token: old.token))
         }

@@ -25,7 +25,8 @@ struct SimulationTests {
         /// An engine as after a start of the app.
         func engine(_ clock: ManualClock, _ neighbours: [(Int, SampleStore)], number: Int) -> SyncEngine {
             let stores = neighbours.map { other, store in
-                SyncPeer(StorePeer(store, name: "device\(other)", as: "device\(number)"), plan: .everything)
+                SyncPeer(
+                    StorePeer(store, id: PeerID("device\(other)"), as: PeerID("device\(number)")), plan: .everything)
             }
             return Bench.makeEngine(store, [SyncPeer(MemoryHealthPeer(health), plan: .weightTracker)] + stores, clock) {
                 options in

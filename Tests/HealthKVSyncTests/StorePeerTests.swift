@@ -17,7 +17,8 @@ struct StorePeerTests {
             for index in 0..<count {
                 let peers = links.filter { $0.0 == index }.map { link in
                     SyncPeer(
-                        StorePeer(stores[link.1], name: "store\(link.1)", as: "store\(index)"), plan: .everything)
+                        StorePeer(stores[link.1], id: PeerID("store\(link.1)"), as: PeerID("store\(index)")),
+                        plan: .everything)
                 }
                 engines.append(
                     Bench.makeEngine(stores[index], peers, clock) { options in
@@ -195,7 +196,7 @@ struct StorePeerTests {
             here,
             [
                 SyncPeer(MemoryHealthPeer(health), plan: .weightTracker),
-                SyncPeer(StorePeer(there, name: "there", as: "here"), plan: .everything),
+                SyncPeer(StorePeer(there, id: "there", as: "here"), plan: .everything),
             ], clock)
         for peer in engine.peers { try await engine.enable(peer) }
         var scale = weight(72, 1)

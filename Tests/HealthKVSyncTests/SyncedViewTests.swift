@@ -128,7 +128,7 @@ struct SyncedViewTests {
             for (hour, version) in [(12, PeerLink.refused), (13, PeerLink.presumedGone), (14, PeerLink.unnamed)] {
                 let sample = drink(20, Int64(hour))
                 _ = try txn.save(sample)
-                try txn.setLink(PeerLink(peer: peer, sample: sample.id, peerID: SampleID(), version: version))
+                try txn.setLink(PeerLink(peer: peer, sample: sample.id, idAtPeer: SampleID(), version: version))
             }
         }
         #expect(try sums() == [590])

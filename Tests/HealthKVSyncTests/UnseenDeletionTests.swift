@@ -20,7 +20,7 @@ struct UnseenDeletionTests {
         try await bench.engine.enable(bench.peer)
         try await bench.sync()
         let both = Bench.makeEngine(
-            bench.store, [SyncPeer(StorePeer(hub, name: "hub", as: "phone"), plan: .everything)], bench.clock)
+            bench.store, [SyncPeer(StorePeer(hub, id: "hub", as: "phone"), plan: .everything)], bench.clock)
         try await both.enable("hub")
         for _ in 0..<2 { try await both.sync() }
         #expect(try bench.weights.isEmpty)
@@ -44,7 +44,7 @@ struct UnseenDeletionTests {
                 bench.store,
                 [
                     SyncPeer(MemoryHealthPeer(health), plan: .weightTracker),
-                    SyncPeer(StorePeer(hub, name: "hub", as: "phone"), plan: .everything),
+                    SyncPeer(StorePeer(hub, id: "hub", as: "phone"), plan: .everything),
                 ], clock)
         }
         let first = try phone()

@@ -70,11 +70,11 @@ extension PushOutcome {
 
 extension PeerBench {
     /// Pushes the deletion of a sample that was pushed before.
-    func delete(_ sample: Sample, peerID: SampleID? = nil, synced: Bool = true) async -> PushOutcome? {
+    func delete(_ sample: Sample, idAtPeer: SampleID? = nil, synced: Bool = true) async -> PushOutcome? {
         let deleted = DeletedSample(
             id: sample.id, type: sample.type, source: sample.source.identity,
             syncIdentifier: synced ? sample.syncIdentifier : nil, version: sample.version,
             modified: ChangeClock(time: sample.start, replica: 1))
-        return await peer.push([PushOperation(sequence: 1, kind: .delete(deleted), peerID: peerID)]).first
+        return await peer.push([PushOperation(sequence: 1, kind: .delete(deleted), idAtPeer: idAtPeer)]).first
     }
 }

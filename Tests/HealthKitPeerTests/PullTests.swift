@@ -65,11 +65,11 @@ import Testing
         let all = try await bench.pullAll(.bodyMass)
         #expect(all.added.count == 11)
         let own = try #require(all.added.first { $0.isOwn })
-        #expect(second == [.done(peerID: own.peerID)])
+        #expect(second == [.done(idAtPeer: own.idAtPeer)])
         #expect(own.sample.syncIdentifier == "w")
         #expect(own.sample.version == 2)
         #expect(all.deleted.map(\.version) == [1])
-        #expect(all.deleted.map { PushOutcome.done(peerID: $0.peerID) } == first)
+        #expect(all.deleted.map { PushOutcome.done(idAtPeer: $0.idAtPeer) } == first)
     }
 
     @Test("A window leaves out what starts before it")
@@ -117,7 +117,7 @@ import Testing
             let request = EnumerationRequest(type: .bodyMass, cursor: cursor, limit: 3)
             let page = try await bench.peer.enumerate(request)
             for sample in page.samples {
-                seen.insert(sample.peerID)
+                seen.insert(sample.idAtPeer)
                 latest.append(sample.sample.start)
             }
             cursor = page.cursor

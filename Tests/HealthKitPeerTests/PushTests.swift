@@ -162,11 +162,11 @@ import Testing
         var older = sample
         older.version = 1
         #expect(await bench.delete(older) == .superseded)
-        #expect(await bench.delete(sample, peerID: SampleID())?.isDone == true)
+        #expect(await bench.delete(sample, idAtPeer: SampleID())?.isDone == true)
         #expect(bench.contents(.bodyMass).isEmpty)
         #expect(await bench.delete(sample)?.isDone == true)
         let uuid = try bench.app.record("BodyMass", 71, "kg", from: bench.clock.now)
-        #expect(await bench.delete(sample, peerID: SampleID(uuid), synced: false)?.isDone == true)
+        #expect(await bench.delete(sample, idAtPeer: SampleID(uuid), synced: false)?.isDone == true)
         #expect(bench.contents(.bodyMass).isEmpty)
     }
 

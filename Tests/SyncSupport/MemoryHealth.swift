@@ -145,7 +145,7 @@ extension MemoryHealth.State {
     mutating func delete(_ id: SampleID) -> SampleType? {
         guard let entry = live.removeValue(forKey: id) else { return nil }
         let deletion = PulledDeletion(
-            peerID: id, syncIdentifier: entry.sample.syncIdentifier,
+            idAtPeer: id, syncIdentifier: entry.sample.syncIdentifier,
             version: entry.sample.syncIdentifier == nil ? nil : entry.sample.version)
         events.append(.deleted(deletion, entry.sample.type, entry.sample.start, app: entry.app))
         return entry.sample.type

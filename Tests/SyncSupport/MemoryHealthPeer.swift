@@ -3,7 +3,7 @@ import Synchronization
 
 /// An app's view of a ``MemoryHealth``.
 package struct MemoryHealthPeer: DatabasePeer {
-    package let name: String
+    package let id: PeerID
     package let app: String
     let health: MemoryHealth
     private let drop: @Sendable (inout Sample) -> Void
@@ -12,11 +12,11 @@ package struct MemoryHealthPeer: DatabasePeer {
 
     /// The database gives samples back without what `dropping` takes out of them.
     package init(
-        _ health: MemoryHealth, name: String = "health", app: String = "app",
+        _ health: MemoryHealth, id: PeerID = "health", app: String = "app",
         dropping drop: @escaping @Sendable (inout Sample) -> Void = { _ in }
     ) {
         self.health = health
-        self.name = name
+        self.id = id
         self.app = app
         self.drop = drop
     }
@@ -133,10 +133,10 @@ package struct MemoryHealthPeer: DatabasePeer {
         switch operation.kind {
         case .save(let sample):
             let id = state.save(sample, app)
-            if operation.replacesUnnamed, let older = operation.peerID, older != id, state.live[older]?.app == app {
+            if operation.replacesUnnamed, let older = operation.idAtPeer, older != id, state.live[older]?.app == app {
                 _ = state.delete(older)
             }
-            return .done(peerID: id)
+            return .done(idAtPeer: id)
         case .delete(let deleted):
             let own = state.live.filter { $0.value.app == app && $0.value.sample.type == deleted.type }
             let identifier = deleted.syncIdentifier ?? deleted.id.description
@@ -144,7 +144,8 @@ package struct MemoryHealthPeer: DatabasePeer {
                 // A greater version stays, as in HealthKit's adapter.
                 if named.value.sample.version > operation.version { return .superseded }
                 _ = state.delete(named.key)
-            } else if let id = operation.peerID ?? (deleted.syncIdentifier == nil ? deleted.id : nil), own[id] != nil {
+            } else if let id = operation.idAtPeer ?? (deleted.syncIdentifier == nil ? deleted.id : nil), own[id] != nil
+            {
                 _ = state.delete(id)
             }
             return .done()

@@ -134,8 +134,8 @@ MUTANTS = [
     Mutant("links-of-one-hash", "HealthKVTests.LinkTests/alike", "Sources/HealthKV/Tables/IdentityIndex.swift",
            "if let come { try LinkTable.keepLinks", "if let come, !MUTANT { try LinkTable.keepLinks"),
     Mutant("links-taken-back", "HealthKVTests.LinkTests/packed", "Sources/HealthKV/Tables/LinkTable.swift",
-           "if try packedLink(peer, peerID: link.peerID, in: txn.snapshot) == nil {",
-           "if try MUTANT || packedLink(peer, peerID: link.peerID, in: txn.snapshot) == nil {"),
+           "if try packedLink(peer, idAtPeer: link.idAtPeer, in: txn.snapshot) == nil {",
+           "if try MUTANT || packedLink(peer, idAtPeer: link.idAtPeer, in: txn.snapshot) == nil {"),
     Mutant("links-of-older-levels", "HealthKVTests.LinkPackingTests/levels", "Sources/HealthKV/Tables/LinkTable.swift",
            "where level.number > found.level {", "where level.number > found.level && !MUTANT {"),
 ]

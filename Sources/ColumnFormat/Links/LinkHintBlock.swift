@@ -8,8 +8,8 @@ public struct LinkHint: Hashable, Sendable, Comparable {
 
     static let placeBits = 24
 
-    public init(peerID: UInt64, sample: UInt64) {
-        packed = peerID << UInt64(LinkHint.placeBits) | sample >> UInt64(HashColumn.bits - LinkHint.placeBits)
+    public init(idAtPeer: UInt64, sample: UInt64) {
+        packed = idAtPeer << UInt64(LinkHint.placeBits) | sample >> UInt64(HashColumn.bits - LinkHint.placeBits)
     }
 
     /// The number of bits that a block keeps: enough that a lookup among `links` rarely searches a wrong chunk.

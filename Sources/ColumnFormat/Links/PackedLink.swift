@@ -19,17 +19,17 @@ public struct PackedLink: Hashable, Sendable {
     public var form: Form
     /// The sample's id if the form contains it in full.
     public var sample: SampleID?
-    public var peerID: SampleID
+    public var idAtPeer: SampleID
     public var version: Int64
     public var isProvisional: Bool
 
     public init(
-        hash: UInt64, form: Form, sample: SampleID? = nil, peerID: SampleID, version: Int64, isProvisional: Bool
+        hash: UInt64, form: Form, sample: SampleID? = nil, idAtPeer: SampleID, version: Int64, isProvisional: Bool
     ) {
         self.hash = hash
         self.form = form
         self.sample = sample
-        self.peerID = peerID
+        self.idAtPeer = idAtPeer
         self.version = version
         self.isProvisional = isProvisional
     }
@@ -38,7 +38,7 @@ public struct PackedLink: Hashable, Sendable {
 
     /// The order in chunks: by hash, then by the peer's id, which is unique.
     public static func isBefore(_ left: PackedLink, _ right: PackedLink) -> Bool {
-        left.hash != right.hash ? left.hash < right.hash : left.peerID < right.peerID
+        left.hash != right.hash ? left.hash < right.hash : left.idAtPeer < right.idAtPeer
     }
 }
 
@@ -123,7 +123,7 @@ public struct LinkChunk: ~Escapable {
             high: span.loadBigEndian(offset, as: UInt64.self), low: span.loadBigEndian(offset + 8, as: UInt64.self))
     }
 
-    private func peerID(_ index: Int) -> SampleID {
+    private func idAtPeer(_ index: Int) -> SampleID {
         areRandom ? RandomIDs.id(at: index, of: count, span, ids) : id(ids + 16 * index)
     }
 
@@ -134,7 +134,8 @@ public struct LinkChunk: ~Escapable {
         _ index: Int, _ hash: UInt64, _ form: PackedLink.Form, named: Int
     ) throws(FormatError) -> PackedLink {
         var link = PackedLink(
-            hash: hash, form: form, peerID: peerID(index), version: versions.value(span, at: index) ^ LinkChunk.turned,
+            hash: hash, form: form, idAtPeer: idAtPeer(index),
+            version: versions.value(span, at: index) ^ LinkChunk.turned,
             isProvisional: kind(index) & 1 == 1)
         guard form == .byID else { return link }
         let offset = samples + 16 * named
@@ -145,33 +146,34 @@ public struct LinkChunk: ~Escapable {
 
     /// Appends all links in order.
     public func appendAll(to links: inout [PackedLink]) throws(FormatError) {
-        try append(hashes.all(), from: 0, named: 0, peerID: nil, to: &links)
+        try append(hashes.all(), from: 0, named: 0, idAtPeer: nil, to: &links)
     }
 
-    /// Appends the links with hashes in a range; if `peerID` is given, only those with this peer id.
+    /// Appends the links with hashes in a range; if `idAtPeer` is given, only those with this peer id.
     public func find(
-        _ range: ClosedRange<UInt64>, peerID: SampleID? = nil, into links: inout [PackedLink]
+        _ range: ClosedRange<UInt64>, idAtPeer: SampleID? = nil, into links: inout [PackedLink]
     ) throws(FormatError) {
         let found = try hashes.hashes(in: range)
         if found.hashes.isEmpty { return }
-        if let peerID, !(found.place..<found.place + found.hashes.count).contains(where: { self.peerID($0) == peerID })
+        if let idAtPeer,
+            !(found.place..<found.place + found.hashes.count).contains(where: { self.idAtPeer($0) == idAtPeer })
         {
             return
         }
         var named = 0
         if samples < samplesEnd { for other in 0..<found.place where try form(other) == .byID { named += 1 } }
-        try append(found.hashes, from: found.place, named: named, peerID: peerID, to: &links)
+        try append(found.hashes, from: found.place, named: named, idAtPeer: idAtPeer, to: &links)
     }
 
     private func append(
-        _ hashes: [UInt64], from place: Int, named: Int, peerID: SampleID?, to links: inout [PackedLink]
+        _ hashes: [UInt64], from place: Int, named: Int, idAtPeer: SampleID?, to links: inout [PackedLink]
     ) throws(FormatError) {
         var named = named
         for (offset, hash) in hashes.enumerated() {
             let form = try form(place + offset)
             let link = try link(place + offset, hash, form, named: named)
             if form == .byID { named += 1 }
-            if peerID == nil || link.peerID == peerID { links.append(link) }
+            if idAtPeer == nil || link.idAtPeer == idAtPeer { links.append(link) }
         }
     }
 }
@@ -237,7 +239,7 @@ public struct LinkChunkEncoder: Sendable {
         let least = kinds.min()!
         let above = kinds.map { $0 - least }
         let width = BitPacking.width(of: above.max()!)
-        let areRandom = links.allSatisfy { RandomIDs.isOne($0.peerID) }
+        let areRandom = links.allSatisfy { RandomIDs.isOne($0.idAtPeer) }
         var builder = StoredValueBuilder(table: .links, key: key, reserving: 4_096)
         builder.rows = links.count
         builder.column(LinkChunk.tag) { writer in
@@ -249,9 +251,9 @@ public struct LinkChunkEncoder: Sendable {
             HashColumn.write(links.map(\.hash), into: &writer)
             BitPacking.pack(above.span, width: width, into: &writer.bytes)
             if areRandom {
-                RandomIDs.pack(links.map(\.peerID), into: &writer)
+                RandomIDs.pack(links.map(\.idAtPeer), into: &writer)
             } else {
-                for link in links { writer.append(link.peerID) }
+                for link in links { writer.append(link.idAtPeer) }
             }
             for link in links where link.form == .byID { writer.append(link.sample!) }
         }

@@ -54,7 +54,7 @@ extension Checker {
             do {
                 try LinkTable.forEachLink(Array(peer), in: snapshot) { link in
                     guard isEqual else { return }
-                    guard try LinkTable.link(Array(peer), peerID: link.peerID, of: link.peer, in: snapshot) == link
+                    guard try LinkTable.link(Array(peer), idAtPeer: link.idAtPeer, of: link.peer, in: snapshot) == link
                     else {
                         throw snapshot.damaged(.peerIDLeadsElsewhere)
                     }
@@ -90,7 +90,7 @@ extension Checker {
         // Directories come before chunks.
         guard let precision = packed.directory?.precision else { return }
         for link in links {
-            let hint = LinkHint(peerID: IdentityHash.ofPeerID(link.peerID, hashKey), sample: link.hash)
+            let hint = LinkHint(idAtPeer: IdentityHash.ofPeerID(link.idAtPeer, hashKey), sample: link.hash)
             packed.sum &+= Checker.term(of: hint.kept(precision))
         }
     }

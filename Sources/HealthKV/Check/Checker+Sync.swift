@@ -5,7 +5,7 @@ import LMDB
 /// Checks the state of sync: reads each record, and compares the places in the queues.
 extension Checker {
     private struct Place: Hashable {
-        let peer: String
+        let peer: PeerID
         let sample: SampleID
     }
 

@@ -3,7 +3,7 @@ import HealthModel
 /// A day's total that a peer gave as authoritative, kept beside the raw samples (SEMANTICS C15).
 public struct DailyTotal: Sendable, Hashable {
     /// The name of the peer that gave the total.
-    public let peer: String
+    public let peer: PeerID
     /// The type of the total.
     public let type: SampleType
     /// The local day, `YYYY-MM-DD`.
@@ -21,7 +21,7 @@ public struct DailyTotal: Sendable, Hashable {
 
     /// Creates a total as a peer gave it.
     public init(
-        peer: String, type: SampleType, day: String, zone: String, value: Double?, unit: HealthUnit, isComplete: Bool,
+        peer: PeerID, type: SampleType, day: String, zone: String, value: Double?, unit: HealthUnit, isComplete: Bool,
         time: Instant
     ) {
         self.peer = peer

@@ -10,7 +10,7 @@ struct PeerLevels {
     var areDamaged = false
 
     /// The name of the peer; `nil` if no links are packed.
-    var name: String? { levels.first?.directory.peer }
+    var name: PeerID? { levels.first?.directory.peer }
 }
 
 /// A packed link and the level in which it was found.

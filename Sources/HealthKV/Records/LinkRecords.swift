@@ -78,27 +78,27 @@ struct RecentLink: SyncRecord, Equatable {
     init(_ link: PeerLink, isGone: Bool = false) { (self.link, self.isGone) = (link, isGone) }
 
     func encode(into record: inout RecordWriter) {
-        record.append(link.peer)
+        record.append(link.peer.rawValue)
         record.append(link.sample)
-        record.append(link.peerID)
+        record.append(link.idAtPeer)
         record.append(link.version)
         record.append(isGone ? 2 : link.isProvisional ? 1 : 0 as UInt8)
     }
 
     init(from record: inout RecordReader) throws {
-        let peer = try record.readText()
-        let (sample, peerID) = (try record.readID(), try record.readID())
+        let peer = try PeerID(record.readText())
+        let (sample, idAtPeer) = (try record.readID(), try record.readID())
         let version = try record.read(Int64.self)
         let flag = try record.read(UInt8.self)
         guard flag <= 2 else { throw FormatError(.unknown, "flag of a link") }
-        link = PeerLink(peer: peer, sample: sample, peerID: peerID, version: version, isProvisional: flag == 1)
+        link = PeerLink(peer: peer, sample: sample, idAtPeer: idAtPeer, version: version, isProvisional: flag == 1)
         isGone = flag == 2
     }
 
     func belongs(under key: [UInt8]) -> Bool {
         switch LinkKey.kind(key) {
         case .bySample: key.ends(with: link.sample)
-        case .byPeerID: key.ends(with: link.peerID)
+        case .byPeerID: key.ends(with: link.idAtPeer)
         default: false
         }
     }
@@ -113,7 +113,7 @@ struct LinkLevel {
 
 /// The directory of a level of a peer's links. Only the directory holds the peer's name.
 struct LinkDirectory: SyncRecord, Equatable {
-    let peer: String
+    let peer: PeerID
     var links: UInt64 = 0
     var chunks: UInt32 = 0
     var hintBlocks: UInt32 = 0
@@ -122,10 +122,10 @@ struct LinkDirectory: SyncRecord, Equatable {
 
     static var table: TableCode { .links }
 
-    init(peer: String) { self.peer = peer }
+    init(peer: PeerID) { self.peer = peer }
 
     func encode(into record: inout RecordWriter) {
-        record.append(peer)
+        record.append(peer.rawValue)
         record.append(links)
         record.append(chunks)
         record.append(hintBlocks)
@@ -134,7 +134,7 @@ struct LinkDirectory: SyncRecord, Equatable {
     }
 
     init(from record: inout RecordReader) throws {
-        peer = try record.readText()
+        peer = try PeerID(record.readText())
         links = try record.read(UInt64.self)
         chunks = try record.read(UInt32.self)
         hintBlocks = try record.read(UInt32.self)
@@ -145,7 +145,7 @@ struct LinkDirectory: SyncRecord, Equatable {
 }
 
 extension IdentityHash {
-    private static let peerID: UInt64 = 31
+    private static let idAtPeer: UInt64 = 31
 
     /// Returns the 40 bits by which a packed link names its sample. They are those of the identity index, which points
     /// to the row.
@@ -153,6 +153,6 @@ extension IdentityHash {
 
     /// Returns the 40 bits by which a hint identifies a peer id.
     static func ofPeerID(_ id: SampleID, _ key: KeyedHash) -> UInt64 {
-        IdentityEntry.hash(key.hash(id.high, id.low, peerID))
+        IdentityEntry.hash(key.hash(id.high, id.low, idAtPeer))
     }
 }

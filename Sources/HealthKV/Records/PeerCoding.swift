@@ -5,40 +5,43 @@ import LMDB
 /// Keys of the tables of sync. A peer's name is hashed to sixteen bytes, so that all keys have one length whatever the
 /// name; the name itself is in the record.
 enum PeerKey {
-    static func peer(_ name: String, _ hashKey: KeyedHash) -> [UInt8] {
-        let words = IdentityHash.words(of: Array(name.utf8), hashKey)
+    static func peer(_ peer: PeerID, _ hashKey: KeyedHash) -> [UInt8] { text(peer.rawValue, hashKey) }
+
+    /// The sixteen bytes that stand for a text in a key.
+    static func text(_ text: String, _ hashKey: KeyedHash) -> [UInt8] {
+        let words = IdentityHash.words(of: Array(text.utf8), hashKey)
         var writer = ByteWriter(reserving: 16)
         writer.appendBigEndian(words.0)
         writer.appendBigEndian(words.1)
         return writer.bytes
     }
 
-    static func anchor(_ peer: String, _ type: UInt32, _ scope: String, _ hashKey: KeyedHash) -> [UInt8] {
+    static func anchor(_ peer: PeerID, _ type: UInt32, _ scope: String, _ hashKey: KeyedHash) -> [UInt8] {
         var writer = ByteWriter(reserving: 36)
         writer.bytes = PeerKey.peer(peer, hashKey)
         writer.appendBigEndian(type)
-        writer.bytes += PeerKey.peer(scope, hashKey)
+        writer.bytes += PeerKey.text(scope, hashKey)
         return writer.bytes
     }
 
     /// The key of a queue's directory sorts before its operations; the keys of the places of samples sort after them.
-    static func directory(_ peer: String, _ hashKey: KeyedHash) -> [UInt8] { section(peer, 0, hashKey) }
+    static func directory(_ peer: PeerID, _ hashKey: KeyedHash) -> [UInt8] { section(peer, 0, hashKey) }
 
-    static func section(_ peer: String, _ number: UInt32, _ hashKey: KeyedHash) -> [UInt8] {
+    static func section(_ peer: PeerID, _ number: UInt32, _ hashKey: KeyedHash) -> [UInt8] {
         var writer = ByteWriter(reserving: 36)
         writer.bytes = PeerKey.peer(peer, hashKey)
         writer.appendBigEndian(number)
         return writer.bytes
     }
 
-    static func pending(_ peer: String, _ number: UInt32, _ sequence: UInt64, _ hashKey: KeyedHash) -> [UInt8] {
+    static func pending(_ peer: PeerID, _ number: UInt32, _ sequence: UInt64, _ hashKey: KeyedHash) -> [UInt8] {
         var writer = ByteWriter(reserving: 28)
         writer.bytes = section(peer, number, hashKey)
         writer.appendBigEndian(sequence)
         return writer.bytes
     }
 
-    static func place(_ peer: String, _ id: SampleID, _ hashKey: KeyedHash) -> [UInt8] {
+    static func place(_ peer: PeerID, _ id: SampleID, _ hashKey: KeyedHash) -> [UInt8] {
         var writer = ByteWriter(reserving: 36)
         writer.bytes = section(peer, .max, hashKey)
         writer.appendBigEndian(id.high)
@@ -130,7 +133,7 @@ extension RegisteredPeer: SyncRecord {
     static var table: TableCode { .peers }
 
     func encode(into record: inout RecordWriter) {
-        record.append(name)
+        record.append(id.rawValue)
         record.append(registered.nanoseconds)
         record.append(lastSeen.nanoseconds)
         record.append(acknowledged?.description)
@@ -143,7 +146,7 @@ extension RegisteredPeer: SyncRecord {
     }
 
     init(from record: inout RecordReader) throws {
-        name = try record.readText()
+        id = try PeerID(record.readText())
         registered = Instant(nanoseconds: try record.read(Int64.self))
         lastSeen = Instant(nanoseconds: try record.read(Int64.self))
         acknowledged = try record.readOptionalText().flatMap { ChangeToken($0) }
@@ -167,7 +170,7 @@ extension Anchor: SyncRecord {
     static var table: TableCode { .anchors }
 
     func encode(into record: inout RecordWriter) {
-        record.append(peer)
+        record.append(peer.rawValue)
         record.append(type.identifier)
         record.append(scope)
         record.append(token)
@@ -176,7 +179,7 @@ extension Anchor: SyncRecord {
     }
 
     init(from record: inout RecordReader) throws {
-        peer = try record.readText()
+        peer = try PeerID(record.readText())
         type = SampleType(try record.readText())
         scope = try record.readText()
         token = try record.readBytes()
@@ -189,7 +192,7 @@ extension PendingOperation: SyncRecord {
     static var table: TableCode { .pending }
 
     func encode(into record: inout RecordWriter) {
-        record.append(peer)
+        record.append(peer.rawValue)
         record.append(sequence)
         record.append(kind.rawValue)
         record.append(sample)
@@ -203,7 +206,7 @@ extension PendingOperation: SyncRecord {
     }
 
     init(from record: inout RecordReader) throws {
-        let peer = try record.readText()
+        let peer = try PeerID(record.readText())
         let sequence = try record.read(UInt64.self)
         guard let kind = Kind(rawValue: try record.read(UInt8.self)) else { throw FormatError(.unknown, "operation") }
         let sample = try record.readID()

@@ -2,9 +2,9 @@ import ColumnFormat
 import HealthModel
 
 /// A peer with which the store exchanges samples, and how far it has followed the changes of this store.
-public struct RegisteredPeer: Sendable, Hashable {
-    /// The name of the peer, used in every table of sync.
-    public let name: String
+public struct RegisteredPeer: Sendable, Hashable, Identifiable {
+    /// Names the peer in every table of sync.
+    public let id: PeerID
     /// The time of registration.
     public var registered: Instant
     /// The time at which the peer last acknowledged something.
@@ -18,9 +18,9 @@ public struct RegisteredPeer: Sendable, Hashable {
 
     /// Creates a peer that has acknowledged nothing, or the given token.
     public init(
-        name: String, registered: Instant, lastSeen: Instant, acknowledged: ChangeToken? = nil, queue: QueueRule? = nil
+        id: PeerID, registered: Instant, lastSeen: Instant, acknowledged: ChangeToken? = nil, queue: QueueRule? = nil
     ) {
-        self.name = name
+        self.id = id
         self.registered = registered
         self.lastSeen = lastSeen
         self.acknowledged = acknowledged
@@ -29,23 +29,24 @@ public struct RegisteredPeer: Sendable, Hashable {
 }
 
 /// The store's place in a peer's feed, stored in the same transaction as the data up to that place.
-public struct Anchor: Sendable, Hashable {
+package struct Anchor: Sendable, Hashable {
     /// The peer to which the feed belongs.
-    public let peer: String
+    package let peer: PeerID
     /// The type that the feed covers.
-    public let type: SampleType
+    package let type: SampleType
     /// The predicate or window of the feed; empty for all samples of the type.
-    public let scope: String
+    package let scope: String
     /// The peer's own opaque token.
-    public var token: [UInt8]
+    package var token: [UInt8]
     /// The time at which the place was reached.
-    public var time: Instant
+    package var time: Instant
     /// The result of the last pull, in the words of the caller.
-    public var outcome: String
+    package var outcome: String
 
     /// Creates a place in a peer's feed of one type and scope.
-    public init(peer: String, type: SampleType, scope: String = "", token: [UInt8], time: Instant, outcome: String = "")
-    {
+    package init(
+        peer: PeerID, type: SampleType, scope: String = "", token: [UInt8], time: Instant, outcome: String = ""
+    ) {
         self.peer = peer
         self.type = type
         self.scope = scope
@@ -57,23 +58,23 @@ public struct Anchor: Sendable, Hashable {
 
 /// The id under which a peer holds a sample, if it differs from the sample's id, and the version that the peer has
 /// acknowledged.
-public struct PeerLink: Sendable, Hashable {
+package struct PeerLink: Sendable, Hashable {
     /// The peer of the link.
-    public let peer: String
+    package let peer: PeerID
     /// The sample's id in this store.
-    public let sample: SampleID
+    package let sample: SampleID
     /// The id under which the peer holds the sample.
-    public var peerID: SampleID
+    package var idAtPeer: SampleID
     /// The version that the peer has acknowledged.
-    public var version: Int64
+    package var version: Int64
     /// A UUID from a push is provisional until it was pulled back.
-    public var isProvisional: Bool
+    package var isProvisional: Bool
 
     /// Creates a link from a sample to its id at a peer.
-    public init(peer: String, sample: SampleID, peerID: SampleID, version: Int64, isProvisional: Bool = false) {
+    package init(peer: PeerID, sample: SampleID, idAtPeer: SampleID, version: Int64, isProvisional: Bool = false) {
         self.peer = peer
         self.sample = sample
-        self.peerID = peerID
+        self.idAtPeer = idAtPeer
         self.version = version
         self.isProvisional = isProvisional
     }
@@ -105,7 +106,7 @@ public struct PendingOperation: Sendable, Hashable, Identifiable {
     /// The place in the peer's queue, assigned by the store.
     public internal(set) var sequence: UInt64 = 0
     /// The peer for which the operation waits.
-    public let peer: String
+    public let peer: PeerID
     /// What the peer should do.
     public let kind: Kind
     /// The sample of the operation.
@@ -131,7 +132,7 @@ public struct PendingOperation: Sendable, Hashable, Identifiable {
 
     /// Creates an operation that is not queued yet: `WriteTransaction.enqueue(_:of:)` assigns its place.
     public init(
-        peer: String, kind: Kind, sample: SampleID, version: Int64, attempts: Int = 0, nextTry: Instant = .distantPast,
+        peer: PeerID, kind: Kind, sample: SampleID, version: Int64, attempts: Int = 0, nextTry: Instant = .distantPast,
         state: State = .waiting, reason: String = ""
     ) {
         self.peer = peer

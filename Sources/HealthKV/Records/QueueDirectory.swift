@@ -23,15 +23,15 @@ struct QueueDirectory: SyncRecord, Equatable {
     private static let reasonsApart = 16
     private static let longestReason = 64
 
-    let peer: String
+    let peer: PeerID
     private(set) var sections: [Section] = []
 
     static var table: TableCode { .pending }
 
-    init(peer: String) { self.peer = peer }
+    init(peer: PeerID) { self.peer = peer }
 
     func encode(into record: inout RecordWriter) {
-        record.append(peer)
+        record.append(peer.rawValue)
         record.append(UInt32(sections.count))
         for section in sections {
             record.append(section.number)
@@ -44,7 +44,7 @@ struct QueueDirectory: SyncRecord, Equatable {
     }
 
     init(from record: inout RecordReader) throws {
-        peer = try record.readText()
+        peer = try PeerID(record.readText())
         for _ in 0..<(try record.read(UInt32.self)) {
             let (number, type) = (try record.read(UInt32.self), try record.read(UInt32.self))
             guard let state = PendingOperation.State(rawValue: try record.read(UInt8.self)) else {
@@ -106,14 +106,14 @@ struct QueueDirectory: SyncRecord, Equatable {
 
 /// The position of a sample's operation in a peer's queue. Each sample has at most one.
 struct PendingPlace: SyncRecord, Equatable {
-    let peer: String
+    let peer: PeerID
     let sample: SampleID
     let sequence: UInt64
     let section: UInt32
 
     static var table: TableCode { .pending }
 
-    init(peer: String, sample: SampleID, sequence: UInt64, section: UInt32) {
+    init(peer: PeerID, sample: SampleID, sequence: UInt64, section: UInt32) {
         self.peer = peer
         self.sample = sample
         self.sequence = sequence
@@ -121,14 +121,14 @@ struct PendingPlace: SyncRecord, Equatable {
     }
 
     func encode(into record: inout RecordWriter) {
-        record.append(peer)
+        record.append(peer.rawValue)
         record.append(sample)
         record.append(sequence)
         record.append(section)
     }
 
     init(from record: inout RecordReader) throws {
-        peer = try record.readText()
+        peer = try PeerID(record.readText())
         sample = try record.readID()
         sequence = try record.read(UInt64.self)
         section = try record.read(UInt32.self)

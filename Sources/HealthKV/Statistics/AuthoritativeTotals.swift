@@ -9,10 +9,10 @@ extension SampleReading where Self: ~Copyable {
     /// Replaces the sums of days for which a peer gave a complete total: uses the total plus the samples that were
     /// written here and that the peer does not hold. Returns the peers whose totals are in each bucket. If several
     /// peers gave a total for one day, the first in key order counts.
-    func serveTotals(_ plan: StatisticsPlan, _ answer: inout StatisticsPlan.Answer) throws -> [Int: Set<String>] {
+    func serveTotals(_ plan: StatisticsPlan, _ answer: inout StatisticsPlan.Answer) throws -> [Int: Set<PeerID>] {
         guard plan.aggregation == .cumulative, plan.query.sources == nil, plan.borders.count > 0 else { return [:] }
         let borders = plan.borders.instants
-        var served: [Int: Set<String>] = [:]
+        var served: [Int: Set<PeerID>] = [:]
         var days: Set<TimeRange> = []
         try forEachTotal { total in
             guard total.type == plan.query.type, total.isComplete, let value = total.value,
@@ -44,7 +44,7 @@ extension SampleReading where Self: ~Copyable {
     /// Returns what the samples of a day that were written here and that a peer does not hold add to the merged sum of
     /// the others: its total cannot include them.
     private func unknown(
-        to peer: String, of type: SampleType, _ day: (from: Instant, to: Instant), _ unit: HealthUnit
+        to peer: PeerID, of type: SampleType, _ day: (from: Instant, to: Instant), _ unit: HealthUnit
     ) throws -> Double {
         let snapshot = snapshot
         guard let number = try NameTable.number(of: type, in: snapshot) else { return 0 }

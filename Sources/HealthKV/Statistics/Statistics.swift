@@ -39,10 +39,10 @@ public struct Statistics: Sendable, Hashable {
     public let unit: HealthUnit?
     /// The peers whose daily totals are in ``sum``, in the order of their names. Empty unless the query asked for them
     /// (``CumulativeOptions/Sources/authoritative``).
-    public var totalsOf: [String] { peers ?? [] }
+    public var totalsOf: [PeerID] { peers ?? [] }
 
     /// `nil` if there are none: an empty array in each bucket would cost more than all its numbers.
-    var peers: [String]?
+    var peers: [PeerID]?
 
     /// Whether any sample starts in the bucket or extends into it. If not, the sum is 0 and has no meaning.
     public var hasData: Bool { count > 0 || duration > 0 || (sum ?? 0) != 0 }
@@ -60,7 +60,7 @@ public struct StatisticsCollection: Sendable, RandomAccessCollection {
     /// Time-weighted means, if the query asked for them.
     var means: [Double]?
     /// The peers whose daily totals are in a bucket, by the index of the bucket.
-    var totals: [Int: Set<String>]?
+    var totals: [Int: Set<PeerID>]?
     /// The indices of the returned buckets, if empty buckets are left out.
     private let buckets: [Int32]?
 

@@ -10,7 +10,7 @@ struct ImportJob {
     var position: Int
 
     static func key(_ name: String, _ hashKey: KeyedHash) -> [UInt8] {
-        [upkeepKind] + PeerKey.peer(name, hashKey)
+        [upkeepKind] + PeerKey.text(name, hashKey)
     }
 
     func value(key: [UInt8], commit: UInt64) -> [UInt8] {

@@ -19,7 +19,7 @@ enum Pruning {
                 if peer.queue != nil { return .max }
                 return token.ordinal == .max ? token.commit : token.commit &- min(1, token.commit)
             }.min() ?? .max
-        let queues = readers.filter { $0.queue != nil }.map(\.name)
+        let queues = readers.filter { $0.queue != nil }.map(\.id)
         let (old, next) = try TombstoneTable.tombstones(from: position, count: count, in: txn.snapshot) {
             // A hidden sample stays hidden for good.
             $0.time < horizon && $0.commit <= seen && $0.version != Sample.versionLimit
@@ -51,7 +51,7 @@ enum Pruning {
     }
 
     /// Returns `true` if an operation of the sample waits for any of the peers.
-    private static func isAwaited(_ sample: SampleID, by peers: [String], in txn: borrowing WriteTransaction) throws
+    private static func isAwaited(_ sample: SampleID, by peers: [PeerID], in txn: borrowing WriteTransaction) throws
         -> Bool
     {
         for peer in peers where try QueueTable.place(of: sample, in: peer, in: txn.snapshot) != nil { return true }

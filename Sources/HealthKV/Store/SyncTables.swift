@@ -6,24 +6,24 @@ import LMDB
 extension SampleReading where Self: ~Copyable {
     /// Returns the registered peers.
     public func peers() throws -> [RegisteredPeer] {
-        try SyncTable.records(as: RegisteredPeer.self, in: snapshot).sorted { $0.name < $1.name }
+        try SyncTable.records(as: RegisteredPeer.self, in: snapshot).sorted { $0.id < $1.id }
     }
 
     /// Returns a peer; `nil` if it is not registered.
-    public func peer(_ name: String) throws -> RegisteredPeer? {
+    public func peer(_ name: PeerID) throws -> RegisteredPeer? {
         let snapshot = snapshot
         return try SyncTable.record(PeerKey.peer(name, snapshot.header.hashKey), as: RegisteredPeer.self, in: snapshot)
     }
 
     /// Returns the anchors of all peers, or of one.
-    public func anchors(of peer: String? = nil) throws -> [Anchor] {
+    package func anchors(of peer: PeerID? = nil) throws -> [Anchor] {
         let snapshot = snapshot
         return try SyncTable.records(
             prefix: peer.map { PeerKey.peer($0, snapshot.header.hashKey) } ?? [], as: Anchor.self, in: snapshot)
     }
 
     /// Returns the anchor of a peer's feed of a type; `nil` if nothing was read yet.
-    public func anchor(peer: String, type: SampleType, scope: String = "") throws -> Anchor? {
+    package func anchor(peer: PeerID, type: SampleType, scope: String = "") throws -> Anchor? {
         let snapshot = snapshot
         guard let number = try NameTable.askedNumber(of: type, in: snapshot) else { return nil }
         return try SyncTable.record(

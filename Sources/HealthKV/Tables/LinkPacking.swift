@@ -23,7 +23,7 @@ private struct LinkChunkWriter {
     mutating func add(_ links: [PackedLink], header: StoreHeader) {
         waiting += links
         for link in links {
-            hints.append(LinkHint(peerID: IdentityHash.ofPeerID(link.peerID, header.hashKey), sample: link.hash))
+            hints.append(LinkHint(idAtPeer: IdentityHash.ofPeerID(link.idAtPeer, header.hashKey), sample: link.hash))
         }
     }
 
@@ -79,16 +79,16 @@ enum LinkPacking {
             }
         }
         for level in joined.dropLast() {
-            let newer = Set(incoming.lazy.map(\.peerID))
+            let newer = Set(incoming.lazy.map(\.idAtPeer))
             var held: [PackedLink] = []
             var from: UInt64? = 0
             while let chunk = try takeChunk(peer, level.number, from: from, in: &txn) {
-                held += chunk.links.lazy.filter { !newer.contains($0.peerID) }
+                held += chunk.links.lazy.filter { !newer.contains($0.idAtPeer) }
                 from = chunk.next
             }
             incoming = PackedLink.merged(held, incoming[...])
         }
-        let newer = Set(incoming.lazy.map(\.peerID))
+        let newer = Set(incoming.lazy.map(\.idAtPeer))
         // Without an older level a mark has no effect.
         if older == nil { incoming.removeAll { $0.form == .gone } }
         var chunks = LinkChunkWriter(pageSize: linkBlockBytes(in: txn))
@@ -99,7 +99,7 @@ enum LinkPacking {
             // The links to write now precede the chunk that is read next.
             let end = from.flatMap { bound in incoming[next...].firstIndex { $0.hash >= bound } } ?? incoming.count
             let held = (chunk?.links ?? []).filter {
-                !newer.contains($0.peerID) && (older != nil || $0.form != .gone)
+                !newer.contains($0.idAtPeer) && (older != nil || $0.form != .gone)
             }
             chunks.add(PackedLink.merged(held, incoming[next..<end]), header: txn.state.header)
             next = end
@@ -125,9 +125,9 @@ enum LinkPacking {
         var links: [PeerLink] = []
         try LinkTable.forEachRecentLink(peer, .bySample, in: txn.snapshot) { links.append($0.link) }
         var marks: [PeerLink] = []
-        let known = Set(links.lazy.map(\.peerID))
+        let known = Set(links.lazy.map(\.idAtPeer))
         try LinkTable.forEachRecentLink(peer, .byPeerID, in: txn.snapshot) { recent in
-            if recent.isGone || !known.contains(recent.link.peerID) { marks.append(recent.link) }
+            if recent.isGone || !known.contains(recent.link.idAtPeer) { marks.append(recent.link) }
         }
         var packed = links.map { unpacked($0, in: txn.snapshot) }
         for link in marks {
@@ -181,17 +181,17 @@ enum LinkPacking {
             try LinkTable.forEachRecentLink(peer, .bySample, in: txn.snapshot) { links[$0.link.sample] = $0.link }
             var orphans: [PeerLink] = []
             try LinkTable.forEachRecentLink(peer, .byPeerID, in: txn.snapshot) { recent in
-                if !recent.isGone, links[recent.link.sample]?.peerID != recent.link.peerID {
+                if !recent.isGone, links[recent.link.sample]?.idAtPeer != recent.link.idAtPeer {
                     orphans.append(recent.link)
                 }
             }
             // A packed link under that id must stay removed.
             for link in orphans {
                 try SyncTable.put(
-                    RecentLink(link, isGone: true), LinkKey.recent(peer, .byPeerID, link.peerID), in: &txn)
+                    RecentLink(link, isGone: true), LinkKey.recent(peer, .byPeerID, link.idAtPeer), in: &txn)
             }
             for link in links.values.sorted(by: { $0.sample < $1.sample }) {
-                try SyncTable.put(RecentLink(link), LinkKey.recent(peer, .byPeerID, link.peerID), in: &txn)
+                try SyncTable.put(RecentLink(link), LinkKey.recent(peer, .byPeerID, link.idAtPeer), in: &txn)
             }
             try packLinks(of: peer, with: LinkTable.linkLevels(peer, in: txn.snapshot).levels, in: &txn)
         }
@@ -201,14 +201,14 @@ enum LinkPacking {
     private static func unpacked(_ link: PeerLink, in snapshot: Snapshot) -> PackedLink {
         PackedLink(
             hash: IdentityHash.ofLinked(link.sample, snapshot.header.hashKey), form: .byID, sample: link.sample,
-            peerID: link.peerID, version: link.version, isProvisional: link.isProvisional)
+            idAtPeer: link.idAtPeer, version: link.version, isProvisional: link.isProvisional)
     }
 
     /// Omits the sample's id if it can be found by other means. A link refers to its sample by hash only if the index
     /// shows that exactly one live row has the hash; if the index is damaged, the link keeps the id.
     private static func shorten(_ link: inout PackedLink, in snapshot: Snapshot) throws {
         guard let sample = link.sample else { return }
-        if sample == link.peerID {
+        if sample == link.idAtPeer {
             (link.form, link.sample) = (.byPeerID, nil)
             return
         }
@@ -223,7 +223,7 @@ enum LinkPacking {
     }
 
     /// Returns the name of the peer to which recent links belong.
-    private static func nameOfRecentLinks(_ peer: [UInt8], in snapshot: Snapshot) throws -> String? {
+    private static func nameOfRecentLinks(_ peer: [UInt8], in snapshot: Snapshot) throws -> PeerID? {
         for kind in [LinkKey.Kind.bySample, .byPeerID] {
             let prefix = LinkKey.all(peer, kind)
             var cursor = try snapshot.view.cursor(snapshot.tables[.links])

@@ -8,10 +8,10 @@ import LMDB
 enum LinkTable {
     /// Returns `true` if a packed link is valid: no recent record and no newer level overrides its peer id.
     static func isHeld(_ levels: PeerLevels, _ found: FoundLink, in snapshot: Snapshot) throws -> Bool {
-        let (peer, id) = (levels.peer, found.link.peerID)
+        let (peer, id) = (levels.peer, found.link.idAtPeer)
         if try snapshot.view.contains(snapshot.tables[.links], LinkKey.recent(peer, .byPeerID, id)) { return false }
         for level in levels.levels where level.number > found.level {
-            if try packedLink(peer, level.number, peerID: id, in: snapshot) != nil { return false }
+            if try packedLink(peer, level.number, idAtPeer: id, in: snapshot) != nil { return false }
         }
         return found.link.form != .gone
     }
@@ -47,10 +47,10 @@ enum LinkTable {
         return levels
     }
 
-    /// Appends the packed links of a level whose hashes are in a range; with `peerID`, only links with that id. The
+    /// Appends the packed links of a level whose hashes are in a range; with `idAtPeer`, only links with that id. The
     /// result may include links that are no longer valid.
     static func findPacked(
-        _ peer: [UInt8], _ level: UInt8, _ range: ClosedRange<UInt64>, peerID: SampleID? = nil,
+        _ peer: [UInt8], _ level: UInt8, _ range: ClosedRange<UInt64>, idAtPeer: SampleID? = nil,
         into links: inout [PackedLink], in snapshot: Snapshot
     ) throws {
         var cursor = try snapshot.view.cursor(snapshot.tables[.links])
@@ -63,16 +63,16 @@ enum LinkTable {
             if hash > range.upperBound { break }
             let chunk = try LinkChunk(cursor.value, key: cursor.key, verified: snapshot.context.verified)
             guard chunk.firstHash == hash else { throw snapshot.damaged(.linkChunkMisplaced) }
-            try chunk.find(range, peerID: peerID, into: &links)
+            try chunk.find(range, idAtPeer: idAtPeer, into: &links)
             found = try cursor.next()
         }
     }
 
     /// Returns the link of a level with an id of the peer, valid or not.
-    private static func packedLink(_ peer: [UInt8], _ level: UInt8, peerID: SampleID, in snapshot: Snapshot) throws
+    private static func packedLink(_ peer: [UInt8], _ level: UInt8, idAtPeer: SampleID, in snapshot: Snapshot) throws
         -> PackedLink?
     {
-        let hash = IdentityHash.ofPeerID(peerID, snapshot.header.hashKey)
+        let hash = IdentityHash.ofPeerID(idAtPeer, snapshot.header.hashKey)
         let key = LinkKey.block(peer, .hints, level, hash)
         var ranges: [ClosedRange<UInt64>] = []
         do {
@@ -88,15 +88,15 @@ enum LinkTable {
         }
         var links: [PackedLink] = []
         for range in ranges where links.isEmpty {
-            try findPacked(peer, level, range, peerID: peerID, into: &links, in: snapshot)
+            try findPacked(peer, level, range, idAtPeer: idAtPeer, into: &links, in: snapshot)
         }
         return links.first
     }
 
     /// Returns the packed link with an id of the peer. It is valid only if no recent record overrides it.
-    static func packedLink(_ peer: [UInt8], peerID: SampleID, in snapshot: Snapshot) throws -> PackedLink? {
+    static func packedLink(_ peer: [UInt8], idAtPeer: SampleID, in snapshot: Snapshot) throws -> PackedLink? {
         for level in try linkLevels(peer, in: snapshot).levels {
-            guard let link = try packedLink(peer, level.number, peerID: peerID, in: snapshot) else { continue }
+            guard let link = try packedLink(peer, level.number, idAtPeer: idAtPeer, in: snapshot) else { continue }
             return link.form == .gone ? nil : link
         }
         return nil
@@ -113,7 +113,7 @@ enum LinkTable {
                 let isOfSample =
                     switch link.form {
                     case .byID: link.sample == sample
-                    case .byPeerID: link.peerID == sample
+                    case .byPeerID: link.idAtPeer == sample
                     case .byRow: try isStored(sample, in: snapshot)
                     case .gone: false
                     }
@@ -134,7 +134,7 @@ enum LinkTable {
     /// Returns the sample of a valid packed link.
     static func sample(of packed: PackedLink, in snapshot: Snapshot) throws -> SampleID {
         switch packed.form {
-        case .byPeerID: return packed.peerID
+        case .byPeerID: return packed.idAtPeer
         case .byID: return packed.sample!
         case .byRow:
             let ids = try SampleLookup.storedIDs(hashed: packed.hash, in: snapshot)
@@ -144,9 +144,10 @@ enum LinkTable {
         }
     }
 
-    static func link(_ packed: PackedLink, of peer: String, in snapshot: Snapshot) throws -> PeerLink {
+    static func link(_ packed: PackedLink, of peer: PeerID, in snapshot: Snapshot) throws -> PeerLink {
         PeerLink(
-            peer: peer, sample: try sample(of: packed, in: snapshot), peerID: packed.peerID, version: packed.version,
+            peer: peer, sample: try sample(of: packed, in: snapshot), idAtPeer: packed.idAtPeer,
+            version: packed.version,
             isProvisional: packed.isProvisional)
     }
 
@@ -249,16 +250,16 @@ enum LinkTable {
     /// Returns the peer ids that have recent records. Packed links with these ids are no longer valid.
     static func recentPeerIDs(_ peer: [UInt8], in snapshot: Snapshot) throws -> Set<SampleID> {
         var ids: Set<SampleID> = []
-        try forEachRecentLink(peer, .byPeerID, in: snapshot) { ids.insert($0.link.peerID) }
+        try forEachRecentLink(peer, .byPeerID, in: snapshot) { ids.insert($0.link.idAtPeer) }
         return ids
     }
 
     /// Returns the link with an id of the peer.
-    static func link(_ peer: [UInt8], peerID: SampleID, of name: String, in snapshot: Snapshot) throws -> PeerLink? {
-        if let recent = try recentLink(peer, .byPeerID, peerID, in: snapshot) {
+    static func link(_ peer: [UInt8], idAtPeer: SampleID, of name: PeerID, in snapshot: Snapshot) throws -> PeerLink? {
+        if let recent = try recentLink(peer, .byPeerID, idAtPeer, in: snapshot) {
             return recent.isGone ? nil : recent.link
         }
-        return try packedLink(peer, peerID: peerID, in: snapshot).map { try link($0, of: name, in: snapshot) }
+        return try packedLink(peer, idAtPeer: idAtPeer, in: snapshot).map { try link($0, of: name, in: snapshot) }
     }
 
     /// Calls `body` with each link of a peer. With `skippingDamage`, leaves out links that cannot be read or whose
@@ -279,8 +280,8 @@ enum LinkTable {
                 do {
                     links = try packedChunk(peer, level.number, from: LinkKey.hash(key), in: snapshot)?.links ?? []
                 } catch  where skippingDamage && StoreError.isDamage(error) {}
-                for packed in links where !newer.contains(packed.peerID) {
-                    if !isOldest { here.append(packed.peerID) }
+                for packed in links where !newer.contains(packed.idAtPeer) {
+                    if !isOldest { here.append(packed.idAtPeer) }
                     if packed.form == .gone { continue }
                     var link: PeerLink?
                     do {
@@ -295,13 +296,13 @@ enum LinkTable {
 
     static func putRecent(_ link: PeerLink, _ peer: [UInt8], in txn: inout WriteTransaction) throws {
         try SyncTable.put(RecentLink(link), LinkKey.recent(peer, .bySample, link.sample), in: &txn)
-        try SyncTable.put(RecentLink(link), LinkKey.recent(peer, .byPeerID, link.peerID), in: &txn)
+        try SyncTable.put(RecentLink(link), LinkKey.recent(peer, .byPeerID, link.idAtPeer), in: &txn)
     }
 
     /// Removes the record of a link under the peer's id. If a packed link has this id, writes a mark instead.
     static func forgetRecent(_ link: PeerLink, _ peer: [UInt8], in txn: inout WriteTransaction) throws {
-        let key = LinkKey.recent(peer, .byPeerID, link.peerID)
-        if try packedLink(peer, peerID: link.peerID, in: txn.snapshot) == nil {
+        let key = LinkKey.recent(peer, .byPeerID, link.idAtPeer)
+        if try packedLink(peer, idAtPeer: link.idAtPeer, in: txn.snapshot) == nil {
             try SyncTable.forget(key, as: RecentLink.self, in: &txn)
         } else {
             try SyncTable.put(RecentLink(link, isGone: true), key, in: &txn)
@@ -309,7 +310,7 @@ enum LinkTable {
     }
 
     /// Removes all links of a peer.
-    static func removeLinks(of name: String, in txn: inout WriteTransaction) throws {
+    static func removeLinks(of name: PeerID, in txn: inout WriteTransaction) throws {
         let peer = PeerKey.peer(name, txn.state.header.hashKey)
         txn.state.linkLevels = nil
         while true {
@@ -357,7 +358,7 @@ enum LinkTable {
         guard try isHeld(levels, found, in: txn.snapshot), let name = levels.name else { return }
         try putRecent(
             PeerLink(
-                peer: name, sample: id, peerID: packed.peerID, version: packed.version,
+                peer: name, sample: id, idAtPeer: packed.idAtPeer, version: packed.version,
                 isProvisional: packed.isProvisional), levels.peer, in: &txn)
     }
 
@@ -376,25 +377,26 @@ enum LinkTable {
 
 extension SampleReading where Self: ~Copyable {
     /// Returns the link of a sample for a peer.
-    public func link(peer: String, sample: SampleID) throws -> PeerLink? {
+    package func link(peer: PeerID, sample: SampleID) throws -> PeerLink? {
         let snapshot = snapshot
         let key = PeerKey.peer(peer, snapshot.header.hashKey)
         if let recent = try LinkTable.recentLink(key, .bySample, sample, in: snapshot) { return recent.link }
         return try LinkTable.packedLink(key, of: sample, in: snapshot).map { packed in
             PeerLink(
-                peer: peer, sample: sample, peerID: packed.peerID, version: packed.version,
+                peer: peer, sample: sample, idAtPeer: packed.idAtPeer, version: packed.version,
                 isProvisional: packed.isProvisional)
         }
     }
 
     /// Returns the link with an id of the peer.
-    public func link(peer: String, peerID: SampleID) throws -> PeerLink? {
+    package func link(peer: PeerID, idAtPeer: SampleID) throws -> PeerLink? {
         let snapshot = snapshot
-        return try LinkTable.link(PeerKey.peer(peer, snapshot.header.hashKey), peerID: peerID, of: peer, in: snapshot)
+        return try LinkTable.link(
+            PeerKey.peer(peer, snapshot.header.hashKey), idAtPeer: idAtPeer, of: peer, in: snapshot)
     }
 
     /// Returns all links of a peer, in the order of the samples' ids.
-    package func links(of peer: String) throws -> [PeerLink] {
+    package func links(of peer: PeerID) throws -> [PeerLink] {
         let snapshot = snapshot
         var links: [PeerLink] = []
         try LinkTable.forEachLink(PeerKey.peer(peer, snapshot.header.hashKey), in: snapshot) { links.append($0) }
@@ -403,7 +405,7 @@ extension SampleReading where Self: ~Copyable {
 
     /// Returns `true` if there are links of a peer, that is, if the peer may hold a sample under another id. Otherwise
     /// no lookup is needed.
-    public func hasLinks(of peer: String) throws -> Bool {
+    package func hasLinks(of peer: PeerID) throws -> Bool {
         let snapshot = snapshot
         let prefix = PeerKey.peer(peer, snapshot.header.hashKey)
         var cursor = try snapshot.view.cursor(snapshot.tables[.links])
@@ -415,7 +417,7 @@ extension SampleReading where Self: ~Copyable {
     /// - Parameters:
     ///   - skippingDamage: leaves out links of samples that are lost to damage.
     ///   - body: called with each link. If it throws, the call ends with the same error.
-    public func forEachLink(skippingDamage: Bool = false, _ body: (PeerLink) throws -> Void) throws {
+    package func forEachLink(skippingDamage: Bool = false, _ body: (PeerLink) throws -> Void) throws {
         let snapshot = snapshot
         for peer in try LinkTable.peersWithLinks(in: snapshot) {
             do { try LinkTable.forEachLink(peer, skippingDamage: skippingDamage, in: snapshot, body) } catch

@@ -4,7 +4,7 @@ import LMDB
 
 /// Queues each change for the peers that have a queue.
 enum PeerQueues {
-    static func followerThatHasSeenAll(_ name: String, in txn: borrowing WriteTransaction) throws -> String? {
+    static func followerThatHasSeenAll(_ name: PeerID, in txn: borrowing WriteTransaction) throws -> PeerID? {
         guard let peer = try txn.peer(name), peer.queue == nil, let seen = peer.acknowledged,
             seen.epoch == txn.state.header.epoch, seen.store == txn.state.header.storeID
         else { return nil }
@@ -28,13 +28,13 @@ enum PeerQueues {
         // sent, it has no link, and nothing is queued.
         let isOwn = try !row.flags.contains(.imported) && (kind == .delete || isOfOwnSource(row, in: txn))
         let type = try NameTable.type(typeNumber, in: txn.snapshot)
-        for peer in queues where peer.name != txn.environment.sender {
+        for peer in queues where peer.id != txn.environment.sender {
             guard peer.queue?.takes(type, isOwn: isOwn) ?? false else { continue }
             if isSameContent {
-                let isKnown = try txn.link(peer: peer.name, sample: row.id) != nil
-                if try isKnown || txn.pending(peer: peer.name, sample: row.id) != nil { continue }
+                let isKnown = try txn.link(peer: peer.id, sample: row.id) != nil
+                if try isKnown || txn.pending(peer: peer.id, sample: row.id) != nil { continue }
             }
-            try queue(row.id, typeNumber, version: row.version, row.clock, kind, for: peer.name, in: &txn)
+            try queue(row.id, typeNumber, version: row.version, row.clock, kind, for: peer.id, in: &txn)
         }
     }
 
@@ -50,7 +50,7 @@ enum PeerQueues {
     /// Returns `true` if any queue takes changes of a type.
     static func queuesTake(_ type: SampleType, isImported: Bool, in txn: inout WriteTransaction) throws -> Bool {
         let sender = txn.environment.sender
-        return try queues(in: &txn).contains { $0.name != sender && $0.queue?.takes(type, isOwn: !isImported) ?? false }
+        return try queues(in: &txn).contains { $0.id != sender && $0.queue?.takes(type, isOwn: !isImported) ?? false }
     }
 
     /// Returns the registered peers that have a queue. They are read once per transaction.
@@ -66,7 +66,7 @@ enum PeerQueues {
     /// different content.
     static func queue(
         _ sample: SampleID, _ type: UInt32, version: Int64, _ clock: ChangeClock, _ kind: PendingOperation.Kind,
-        for peer: String, in txn: inout WriteTransaction
+        for peer: PeerID, in txn: inout WriteTransaction
     ) throws {
         let prior = try txn.pending(peer: peer, sample: sample)
         let link = try txn.link(peer: peer, sample: sample)
@@ -83,7 +83,7 @@ enum PeerQueues {
     }
 
     static func nextNumber(
-        _ kind: PendingOperation.Kind, of sample: SampleID, version: Int64, _ clock: ChangeClock, for peer: String,
+        _ kind: PendingOperation.Kind, of sample: SampleID, version: Int64, _ clock: ChangeClock, for peer: PeerID,
         above floor: Int64 = 0, in txn: inout WriteTransaction
     ) throws -> Int64 {
         var held = max(floor, try txn.link(peer: peer, sample: sample)?.version ?? 0)
@@ -98,7 +98,7 @@ enum PeerQueues {
 extension SampleReading where Self: ~Copyable {
     /// Returns the token up to which a peer with a queue has seen the changes: before its oldest waiting operation.
     /// Permanently refused operations do not count. Returns `nil` while a mass deletion is unfinished.
-    public func seenThroughQueue(of peer: String) throws -> ChangeToken? {
+    package func seenThroughQueue(of peer: PeerID) throws -> ChangeToken? {
         let (snapshot, token) = (snapshot, currentToken)
         guard !hasUnfinishedRemovals else { return nil }
         let sections = try QueueTable.directory(of: peer, in: snapshot).sections.filter { $0.state != .quarantined }

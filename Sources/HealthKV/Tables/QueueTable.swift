@@ -5,7 +5,7 @@ import LMDB
 /// The operations that wait for peers, in sections by type, state and reason.
 enum QueueTable {
     /// Returns the directory of a peer's queue. A writer's own changes are in the context until it commits.
-    static func directory(of peer: String, in snapshot: Snapshot) throws -> QueueDirectory {
+    static func directory(of peer: PeerID, in snapshot: Snapshot) throws -> QueueDirectory {
         if let changed = snapshot.context.state.directories[peer] { return changed }
         return try SyncTable.record(
             PeerKey.directory(peer, snapshot.header.hashKey), as: QueueDirectory.self, in: snapshot)
@@ -33,7 +33,7 @@ enum QueueTable {
 
     /// Returns at most `limit` operations of some sections after a place, in the order of the queue.
     static func operations(
-        of peer: String, in sections: [UInt32], after sequence: UInt64 = 0, limit: Int = .max, in snapshot: Snapshot
+        of peer: PeerID, in sections: [UInt32], after sequence: UInt64 = 0, limit: Int = .max, in snapshot: Snapshot
     ) throws -> [PendingOperation] {
         guard sequence < .max, limit > 0 else { return [] }
         var operations: [PendingOperation] = []
@@ -48,7 +48,7 @@ enum QueueTable {
         return operations.count > limit ? Array(operations.prefix(limit)) : operations
     }
 
-    static func place(of sample: SampleID, in peer: String, in snapshot: Snapshot) throws -> PendingPlace? {
+    static func place(of sample: SampleID, in peer: PeerID, in snapshot: Snapshot) throws -> PendingPlace? {
         try SyncTable.record(PeerKey.place(peer, sample, snapshot.header.hashKey), as: PendingPlace.self, in: snapshot)
     }
 
@@ -97,7 +97,7 @@ enum QueueTable {
     /// Sets the earliest next try of a section to that of its operations. Stops as soon as one operation shows that the
     /// time need not be raised, at `now` or at all, and does nothing for a section with more operations than `limit`.
     static func raiseEarliest(
-        of peer: String, _ number: UInt32, to now: Instant = .distantPast, limit: UInt64 = .max,
+        of peer: PeerID, _ number: UInt32, to now: Instant = .distantPast, limit: UInt64 = .max,
         in txn: inout WriteTransaction
     ) throws {
         var directory = try QueueTable.directory(of: peer, in: txn.snapshot)
@@ -145,7 +145,7 @@ enum QueueTable {
     /// one.
     private static func allOperations(in snapshot: Snapshot) throws -> [PendingOperation] {
         struct Place: Hashable {
-            let peer: String
+            let peer: PeerID
             let sample: SampleID
         }
         var operations: [Place: PendingOperation] = [:]
@@ -163,7 +163,7 @@ enum QueueTable {
 
 extension SampleReading where Self: ~Copyable {
     /// Returns the operations that wait for all peers, or for one, in the order of their queues.
-    public func pending(for peer: String? = nil) throws -> [PendingOperation] {
+    public func pending(for peer: PeerID? = nil) throws -> [PendingOperation] {
         let snapshot = snapshot
         let directories =
             try peer.map { [try QueueTable.directory(of: $0, in: snapshot)] } ?? QueueTable.directories(in: snapshot)
@@ -176,7 +176,7 @@ extension SampleReading where Self: ~Copyable {
     }
 
     /// Returns at most `limit` operations that wait for a peer, after a place in its queue.
-    public func pending(for peer: String, after sequence: UInt64, limit: Int) throws -> [PendingOperation] {
+    public func pending(for peer: PeerID, after sequence: UInt64, limit: Int) throws -> [PendingOperation] {
         let snapshot = snapshot
         try snapshot.require(limit, 0, "limit")
         let sections = try QueueTable.directory(of: peer, in: snapshot).sections.map(\.number)
@@ -191,7 +191,7 @@ extension SampleReading where Self: ~Copyable {
     ///   - sequence: return only operations after this place in the queue; 0 to start at the beginning.
     ///   - limit: the maximum number of operations to return.
     public func pending(
-        for peer: String, in groups: [PendingGroup], after sequence: UInt64 = 0, limit: Int = .max
+        for peer: PeerID, in groups: [PendingGroup], after sequence: UInt64 = 0, limit: Int = .max
     ) throws -> [PendingOperation] {
         try snapshot.require(limit, 0, "limit")
         return try QueueTable.operations(
@@ -199,7 +199,7 @@ extension SampleReading where Self: ~Copyable {
     }
 
     /// Returns the operation of a sample that waits for a peer.
-    public func pending(peer: String, sample: SampleID) throws -> PendingOperation? {
+    public func pending(peer: PeerID, sample: SampleID) throws -> PendingOperation? {
         let snapshot = snapshot
         guard let place = try QueueTable.place(of: sample, in: peer, in: snapshot) else { return nil }
         return try SyncTable.record(
@@ -212,7 +212,7 @@ extension SampleReading where Self: ~Copyable {
         guard let mark = id.lastIndex(of: "#"), let sequence = UInt64(id[id.index(after: mark)...]), sequence > 0 else {
             return nil
         }
-        let (snapshot, peer) = (snapshot, String(id[..<mark]))
+        let (snapshot, peer) = (snapshot, PeerID(String(id[..<mark])))
         for section in try QueueTable.directory(of: peer, in: snapshot).sections {
             let found = try QueueTable.operations(
                 of: peer, in: [section.number], after: sequence - 1, limit: 1, in: snapshot)
@@ -223,7 +223,7 @@ extension SampleReading where Self: ~Copyable {
 
     /// Returns the operations that wait for a peer as groups by type, state and reason. The cost does not depend on the
     /// number of operations.
-    public func pendingGroups(for peer: String) throws -> [PendingGroup] {
+    public func pendingGroups(for peer: PeerID) throws -> [PendingGroup] {
         let snapshot = snapshot
         return try QueueTable.directory(of: peer, in: snapshot).sections.map { section in
             PendingGroup(
@@ -240,7 +240,7 @@ extension SampleReading where Self: ~Copyable {
     /// let counts = try store.read { try $0.pendingCounts(for: "HealthKit") }
     /// let parked = counts[.parked, of: .bodyMass]
     /// ```
-    public func pendingCounts(for peer: String) throws -> PendingCounts {
+    public func pendingCounts(for peer: PeerID) throws -> PendingCounts {
         PendingCounts(groups: try pendingGroups(for: peer))
     }
 }

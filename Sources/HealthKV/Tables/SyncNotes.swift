@@ -25,7 +25,7 @@ enum SyncNote {
 /// changes in the same transaction as the data that it describes.
 extension SampleReading where Self: ~Copyable {
     /// Returns the bytes of a note; `nil` if there is none.
-    public func syncNote(_ name: String) throws -> [UInt8]? {
+    package func syncNote(_ name: String) throws -> [UInt8]? {
         let snapshot = snapshot
         let key = SyncNote.key(name)
         guard let span = try snapshot.view.get(snapshot.tables[.meta], key) else { return nil }

@@ -9,14 +9,14 @@ import LMDB
 
 /// The daily totals that peers gave, by peer, type and day.
 enum TotalsTable {
-    static func prefix(_ peer: String, _ type: UInt32, _ hashKey: KeyedHash) -> [UInt8] {
+    static func prefix(_ peer: PeerID, _ type: UInt32, _ hashKey: KeyedHash) -> [UInt8] {
         var writer = ByteWriter(reserving: 24)
         writer.bytes = PeerKey.peer(peer, hashKey)
         writer.appendBigEndian(type)
         return writer.bytes
     }
 
-    static func key(_ peer: String, _ type: UInt32, _ day: Int, _ hashKey: KeyedHash) -> [UInt8] {
+    static func key(_ peer: PeerID, _ type: UInt32, _ day: Int, _ hashKey: KeyedHash) -> [UInt8] {
         var writer = ByteWriter(reserving: 24)
         writer.bytes = prefix(peer, type, hashKey)
         writer.appendBigEndian(UInt32(bitPattern: Int32(truncatingIfNeeded: day)) ^ 1 << 31)
@@ -24,7 +24,7 @@ enum TotalsTable {
     }
 
     /// Removes all totals of a peer.
-    static func removeTotals(peer: String, in txn: inout WriteTransaction) throws {
+    static func removeTotals(peer: PeerID, in txn: inout WriteTransaction) throws {
         let hashKey = txn.state.header.hashKey
         for total in try SyncTable.records(prefix: PeerKey.peer(peer, hashKey), as: DailyTotal.self, in: txn.snapshot) {
             guard let number = try NameTable.number(of: total.type, in: txn.snapshot),
@@ -39,7 +39,7 @@ extension DailyTotal: SyncRecord {
     static var table: TableCode { .totals }
 
     func encode(into record: inout RecordWriter) {
-        record.append(peer)
+        record.append(peer.rawValue)
         record.append(type.identifier)
         record.append(day)
         record.append(zone)
@@ -51,7 +51,7 @@ extension DailyTotal: SyncRecord {
     }
 
     init(from record: inout RecordReader) throws {
-        peer = try record.readText()
+        peer = try PeerID(record.readText())
         type = SampleType(try record.readText())
         day = try record.readText()
         zone = try record.readText()
@@ -69,7 +69,8 @@ extension DailyTotal {
     /// unit that a sample of it could not have.
     public func validate() throws(ModelError) {
         _ = try LocalDay.number(day, field: "day")
-        for (text, field) in [(peer, "peer"), (zone, "zone")] where text.isEmpty || text.utf8.count > Sample.textLimit {
+        for (text, field) in [(peer.rawValue, "peer"), (zone, "zone")]
+        where text.isEmpty || text.utf8.count > Sample.textLimit {
             throw .malformedText(field: field)
         }
         guard TimeZone(identifier: zone) != nil else { throw .unknownTimeZone }
@@ -91,7 +92,7 @@ extension DailyTotal {
 
 extension SampleReading where Self: ~Copyable {
     /// Returns the totals that a peer gave, by day.
-    public func totals(of type: SampleType, peer: String) throws -> [DailyTotal] {
+    public func totals(of type: SampleType, peer: PeerID) throws -> [DailyTotal] {
         let snapshot = snapshot
         guard let number = try NameTable.number(of: type, in: snapshot) else { return [] }
         return try SyncTable.records(
@@ -105,7 +106,7 @@ extension SampleReading where Self: ~Copyable {
     ///     print(day.total.day, day.total.value ?? 0, day.own ?? 0, day.difference ?? 0)
     /// }
     /// ```
-    public func compareTotals(of type: SampleType, peer: String) throws -> [DailyTotalComparison] {
+    public func compareTotals(of type: SampleType, peer: PeerID) throws -> [DailyTotalComparison] {
         var comparisons: [DailyTotalComparison] = []
         try compareTotals(of: type, peer: peer) { comparisons.append($0) }
         return comparisons
@@ -114,7 +115,7 @@ extension SampleReading where Self: ~Copyable {
     /// Compares one day after another, for days that begin in a range. A day whose range the store cannot determine is
     /// always included, and one whose total is not finite never.
     public func compareTotals(
-        of type: SampleType, peer: String, from: Instant = .distantPast, to: Instant = .distantFuture,
+        of type: SampleType, peer: PeerID, from: Instant = .distantPast, to: Instant = .distantFuture,
         _ body: (DailyTotalComparison) throws -> Void
     ) throws {
         for total in try totals(of: type, peer: peer) where total.isFinite {

@@ -16,7 +16,7 @@ struct TransactionState {
     /// The counts of the types that a writer changed. The table has them only after the commit.
     var counts: [UInt32: TypeCounts] = [:]
     /// The queue directories that a writer changed, by peer. The table has them only after the commit.
-    var directories: [String: QueueDirectory] = [:]
+    var directories: [PeerID: QueueDirectory] = [:]
     /// The peers with packed links; `nil` until they are loaded.
     var linkLevels: [PeerLevels]?
     /// The ranking of sources, if a writer changed it. The table has it only after the commit.

@@ -165,5 +165,5 @@ struct WriteEnvironment: Sendable {
     var limits: EngineLimits
     var filters: IdentityFilters
     /// The peer from which changes are received; they are not queued for it.
-    var sender: String?
+    var sender: PeerID?
 }

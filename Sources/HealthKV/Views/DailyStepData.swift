@@ -8,7 +8,7 @@ import HealthModel
 /// The origin of the number of a day (SEMANTICS C35).
 public enum DayAnswer: Sendable, Hashable, Codable {
     /// A complete total that a peer gave.
-    case total(peer: String)
+    case total(peer: PeerID)
     /// Merged samples of some sources; the sources are in the order of their names.
     case samples([SourceIdentity])
     /// There is no data.

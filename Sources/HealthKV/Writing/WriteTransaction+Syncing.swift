@@ -12,11 +12,11 @@ extension WriteTransaction {
     public mutating func setPeer(_ peer: RegisteredPeer) throws {
         for type in peer.queue?.types ?? [] { try type.validate() }
         state.queues = nil
-        try SyncTable.put(peer, PeerKey.peer(peer.name, state.header.hashKey), in: &self)
+        try SyncTable.put(peer, PeerKey.peer(peer.id, state.header.hashKey), in: &self)
     }
 
     /// Removes a peer with its anchors, links, queue and daily totals. Samples stay.
-    public mutating func removePeer(_ name: String) throws {
+    public mutating func removePeer(_ name: PeerID) throws {
         let hashKey = state.header.hashKey
         state.queues = nil
         try SyncTable.forget(PeerKey.peer(name, hashKey), as: RegisteredPeer.self, in: &self)
@@ -31,13 +31,13 @@ extension WriteTransaction {
     /// Records that a peer has seen the changes of this store up to a token. A retired peer stays retired: the store no
     /// longer has all changes that the peer missed, so the sync engine first brings it up to date and then calls
     /// ``endRetirement(of:)``.
-    public mutating func acknowledge(peer name: String, _ token: ChangeToken) throws {
+    public mutating func acknowledge(peer name: PeerID, _ token: ChangeToken) throws {
         guard try ChangeLog.fit(of: token, in: snapshot) == .fits else {
             throw StoreError(
                 .tokenExpired, path: environment.path, "The acknowledged token is none that this store has given")
         }
         let now = environment.now()
-        var peer = try peer(name) ?? RegisteredPeer(name: name, registered: now, lastSeen: now)
+        var peer = try peer(name) ?? RegisteredPeer(id: name, registered: now, lastSeen: now)
         peer.lastSeen = now
         peer.acknowledged = token.greatest(with: peer.acknowledged)
         try setPeer(peer)
@@ -46,7 +46,7 @@ extension WriteTransaction {
     /// Records that a peer is present, and keeps tombstones for it again if it was retired. Returns `false` if it is
     /// not registered.
     @discardableResult
-    public mutating func endRetirement(of name: String) throws -> Bool {
+    package mutating func endRetirement(of name: PeerID) throws -> Bool {
         guard var peer = try peer(name) else { return false }
         peer.lastSeen = environment.now()
         peer.isRetired = false
@@ -56,14 +56,14 @@ extension WriteTransaction {
 
     /// Sets the anchor of a peer's feed. Call it in the transaction that stores the data up to that place.
     /// Throws for a misspelled type.
-    public mutating func setAnchor(_ anchor: Anchor) throws {
+    package mutating func setAnchor(_ anchor: Anchor) throws {
         try anchor.type.validate()
         let type = try NameTable.number(of: anchor.type, in: &self)
         try SyncTable.put(anchor, PeerKey.anchor(anchor.peer, type, anchor.scope, state.header.hashKey), in: &self)
     }
 
     /// Removes the anchor of a feed, so that the next pull starts at the beginning.
-    public mutating func removeAnchor(peer: String, type: SampleType, scope: String = "") throws {
+    package mutating func removeAnchor(peer: PeerID, type: SampleType, scope: String = "") throws {
         guard let number = try NameTable.askedNumber(of: type, in: snapshot) else { return }
         try SyncTable.forget(PeerKey.anchor(peer, number, scope, state.header.hashKey), as: Anchor.self, in: &self)
     }
@@ -75,7 +75,7 @@ extension WriteTransaction {
     ///   - sample: the id of the sample of the conflict.
     ///   - displaced: the displaced sample, in a form that the caller chooses.
     ///   - time: the time at which it was resolved; by default now.
-    public mutating func appendAudit(
+    package mutating func appendAudit(
         event: String, sample: SampleID, displaced: [UInt8] = [], time: Instant? = nil
     ) throws {
         let entry = AuditEntry(
@@ -85,7 +85,7 @@ extension WriteTransaction {
     }
 
     /// Removes a conflict from the audit record, after it was reviewed or restored.
-    public mutating func removeAudit(_ entry: AuditEntry) throws {
+    package mutating func removeAudit(_ entry: AuditEntry) throws {
         try SyncTable.forget(PeerKey.audit(entry.commit, entry.ordinal), as: AuditEntry.self, in: &self)
     }
 
@@ -122,7 +122,7 @@ extension WriteTransaction {
     }
 
     /// Removes the totals of a type from a peer, as when it is disconnected.
-    public mutating func removeTotals(of type: SampleType, peer: String) throws {
+    public mutating func removeTotals(of type: SampleType, peer: PeerID) throws {
         let kept = try totals(of: type, peer: peer)
         guard let number = try NameTable.number(of: type, in: snapshot) else { return }
         for total in kept {
@@ -132,18 +132,18 @@ extension WriteTransaction {
     }
 
     /// Sets the link of a sample. Replaces any earlier link of that sample or of that id of the peer.
-    public mutating func setLink(_ link: PeerLink) throws {
+    package mutating func setLink(_ link: PeerLink) throws {
         let bySample = try self.link(peer: link.peer, sample: link.sample)
         if bySample == link { return }
-        if let older = bySample, older.peerID != link.peerID { try removeLink(older) }
-        if let older = try self.link(peer: link.peer, peerID: link.peerID), older.sample != link.sample {
+        if let older = bySample, older.idAtPeer != link.idAtPeer { try removeLink(older) }
+        if let older = try self.link(peer: link.peer, idAtPeer: link.idAtPeer), older.sample != link.sample {
             try removeLink(older)
         }
         try LinkTable.putRecent(link, PeerKey.peer(link.peer, state.header.hashKey), in: &self)
     }
 
     /// Removes a link in both directions.
-    public mutating func removeLink(_ link: PeerLink) throws {
+    package mutating func removeLink(_ link: PeerLink) throws {
         guard let held = try self.link(peer: link.peer, sample: link.sample) else { return }
         let peer = PeerKey.peer(link.peer, state.header.hashKey)
         try SyncTable.forget(LinkKey.recent(peer, .bySample, held.sample), as: RecentLink.self, in: &self)
@@ -160,7 +160,7 @@ extension WriteTransaction {
     /// }
     /// ```
     public mutating func receiving<Result>(
-        from peer: String, _ body: (inout WriteTransaction) throws -> Result
+        from peer: PeerID, _ body: (inout WriteTransaction) throws -> Result
     ) throws -> Result {
         let outer = environment.sender
         environment.sender = peer
@@ -184,7 +184,7 @@ extension WriteTransaction {
     /// number that the peer is known to hold, and above any number already sent.
     @discardableResult
     package mutating func enqueue(
-        _ kind: PendingOperation.Kind, of sample: SampleID, version: Int64, _ clock: ChangeClock, for peer: String,
+        _ kind: PendingOperation.Kind, of sample: SampleID, version: Int64, _ clock: ChangeClock, for peer: PeerID,
         above floor: Int64 = 0
     ) throws -> PendingOperation {
         let number = try PeerQueues.nextNumber(
@@ -210,7 +210,7 @@ extension WriteTransaction {
 
     /// Stores attempts, next try, state and reason of a queued operation. Does nothing if the operation is no longer
     /// queued.
-    public mutating func updatePending(_ operation: PendingOperation) throws {
+    package mutating func updatePending(_ operation: PendingOperation) throws {
         guard let place = try QueueTable.place(of: operation.sample, in: operation.peer, in: snapshot),
             place.sequence == operation.sequence,
             let section = try QueueTable.directory(of: operation.peer, in: snapshot)[place.section]
@@ -220,7 +220,7 @@ extension WriteTransaction {
     }
 
     /// Removes an operation from its queue, because it is done or abandoned.
-    public mutating func removePending(_ operation: PendingOperation) throws {
+    package mutating func removePending(_ operation: PendingOperation) throws {
         guard let place = try QueueTable.place(of: operation.sample, in: operation.peer, in: snapshot),
             place.sequence == operation.sequence
         else { return }
@@ -229,7 +229,7 @@ extension WriteTransaction {
 
     /// Makes the times exact before which no operation of a peer's queue is due. These times are never too late, but in
     /// long sections they become too early when the operations that determined them are done.
-    public mutating func settleNextTries(of peer: String, at now: Instant) throws {
+    package mutating func settleNextTries(of peer: PeerID, at now: Instant) throws {
         for section in try QueueTable.directory(of: peer, in: snapshot).sections
         where section.state != .quarantined && section.earliest <= now {
             try QueueTable.raiseEarliest(of: peer, section.number, to: now, in: &self)
@@ -248,7 +248,7 @@ extension WriteTransaction {
     }
 
     /// Sets the note of a name; `nil` removes it.
-    public mutating func setSyncNote(_ name: String, _ bytes: [UInt8]?) throws {
+    package mutating func setSyncNote(_ name: String, _ bytes: [UInt8]?) throws {
         let key = SyncNote.key(name)
         guard let bytes else {
             try remove(.meta, key)

@@ -64,13 +64,13 @@ extension PeerConformance {
             try await writeOwn(samples[index])
         }
         let held = try await trial.pullAll().additions
-        func id(_ sample: Sample) -> SampleID? { held.first { $0.sample.isSameTimeAndType(as: sample) }?.peerID }
+        func id(_ sample: Sample) -> SampleID? { held.first { $0.sample.isSameTimeAndType(as: sample) }?.idAtPeer }
         try demand(held.count == 2 && held.allSatisfy(\.isOwn), "they are not there as our own")
         var edit = PeerTrial.weight(70, hour: 1, version: 2, id: samples[0].id)
         edit.modified = samples[0].modified
         let outcomes = await trial.peer.push([
-            PushOperation(sequence: 1, kind: .save(edit), peerID: id(samples[0]), replacesUnnamed: true),
-            PushOperation(sequence: 2, kind: PeerTrial.deletion(of: samples[1]), peerID: id(samples[1])),
+            PushOperation(sequence: 1, kind: .save(edit), idAtPeer: id(samples[0]), replacesUnnamed: true),
+            PushOperation(sequence: 2, kind: PeerTrial.deletion(of: samples[1]), idAtPeer: id(samples[1])),
         ])
         for outcome in outcomes { try demand(outcome.isDone, "it ends as \(outcome)") }
         let left = try await trial.enumerateAll().map(\.sample.version)

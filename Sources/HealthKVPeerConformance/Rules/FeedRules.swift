@@ -40,7 +40,7 @@ extension PeerConformance {
     private static func pages(_ trial: PeerTrial) async throws {
         for hour in 0..<23 { try await trial.write(PeerTrial.foreign(60 + Double(hour), hour: hour)) }
         for limit in [1, 2, 7, 100] {
-            let ids = try await trial.pullAll(limit: limit).additions.map(\.peerID)
+            let ids = try await trial.pullAll(limit: limit).additions.map(\.idAtPeer)
             try demand(ids.count == 23, "pages of \(limit) give \(ids.count) of 23 samples")
             try demand(Set(ids).count == 23, "pages of \(limit) give a sample twice and leave another out")
         }
@@ -64,7 +64,7 @@ extension PeerConformance {
         try await trial.delete(samples[0])
         let second = try await trial.pullAll(since: first.token, limit: 1)
         try demand(!second.deletions.isEmpty, "nothing tells of the deletion")
-        try demand(second.deletions.map(\.peerID) == [target?.peerID], "the deletion does not name what was pulled")
+        try demand(second.deletions.map(\.idAtPeer) == [target?.idAtPeer], "the deletion does not name what was pulled")
         let fresh = try await trial.pullAll()
         try demand(fresh.additions.count == 1, "a fresh reader is given what is gone")
     }

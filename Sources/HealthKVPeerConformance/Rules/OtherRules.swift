@@ -33,7 +33,7 @@ extension PeerConformance {
         try await trial.push(samples.map { PushOperation(sequence: UInt64($0.quantity.value), kind: .save($0)) })
         try await trial.push(.save(PeerTrial.weight(50, hour: 0)))
         for limit in [1, 2, 3, 50] {
-            let ids = Set(try await trial.enumerateAll(limit: limit).map(\.peerID))
+            let ids = Set(try await trial.enumerateAll(limit: limit).map(\.idAtPeer))
             try demand(ids.count == 6, "pages of \(limit) have \(ids.count) of 6 samples")
         }
     }

@@ -38,9 +38,9 @@ extension PeerConformance {
         if trial.records != nil { return }
         let second = try await trial.pullAll(since: first.token, limit: 1)
         try demand(second.additions.map(\.sample.version) == [2], "the new version is not told of")
-        let older = first.additions.first?.peerID
-        if older != second.additions.first?.peerID {
-            try demand(second.deletions.map(\.peerID) == [older], "the end of the old version is not told of")
+        let older = first.additions.first?.idAtPeer
+        if older != second.additions.first?.idAtPeer {
+            try demand(second.deletions.map(\.idAtPeer) == [older], "the end of the old version is not told of")
         }
     }
 
@@ -54,6 +54,6 @@ extension PeerConformance {
         try demand(fresh.count == 1, "a fresh reader is given \(fresh.count) samples instead of 1")
         if trial.records != nil { return }
         let second = try await trial.pullAll(since: first.token)
-        try demand(second.deletions.map(\.peerID) == [target?.peerID], "the deletion does not name what was pulled")
+        try demand(second.deletions.map(\.idAtPeer) == [target?.idAtPeer], "the deletion does not name what was pulled")
     }
 }

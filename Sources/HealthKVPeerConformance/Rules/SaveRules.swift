@@ -42,7 +42,7 @@ extension PeerConformance {
         for (sample, outcome) in zip(fresh, outcomes) {
             guard case .done(let id) = outcome else { throw Violation("a new sample ended as \(outcome)") }
             guard let id else { continue }
-            let named = held.first { $0.peerID == id }?.sample.syncIdentifier
+            let named = held.first { $0.idAtPeer == id }?.sample.syncIdentifier
             try demand(named == sample.syncIdentifier, "the id of an outcome is that of another sample")
         }
     }
@@ -124,13 +124,13 @@ extension PeerConformance {
         let samples = (1...3).map { PeerTrial.weight(70 + Double($0), hour: $0) }
         try await trial.push(.save(samples[0]), .save(samples[1]), .save(samples[2]))
         let held = try await trial.enumerateAll()
-        let wrong = held.first { $0.sample.isSameTimeAndType(as: samples[2]) }?.peerID
+        let wrong = held.first { $0.sample.isSameTimeAndType(as: samples[2]) }?.idAtPeer
         var edit = samples[0]
         edit.version = 2
         edit.modified = edit.modified.map { ChangeClock(time: $0.time + 5, replica: 1) }
         try await trial.push([
-            PushOperation(sequence: 1, kind: .save(edit), peerID: wrong),
-            PushOperation(sequence: 2, kind: PeerTrial.deletion(of: samples[1]), peerID: wrong),
+            PushOperation(sequence: 1, kind: .save(edit), idAtPeer: wrong),
+            PushOperation(sequence: 2, kind: PeerTrial.deletion(of: samples[1]), idAtPeer: wrong),
         ])
         let left = try await trial.enumerateAll().map(\.sample)
         let expected = [samples[2], edit]

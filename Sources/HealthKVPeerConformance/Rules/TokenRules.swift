@@ -27,8 +27,8 @@ extension PeerConformance {
         for hour in 0..<3 { try await trial.write(PeerTrial.foreign(60, hour: hour)) }
         let start = try await trial.pullAll().token
         for hour in 3..<8 { try await trial.write(PeerTrial.foreign(60, hour: hour)) }
-        let first = try await trial.pullAll(since: start, limit: 2).additions.map(\.peerID)
-        let again = try await trial.pullAll(since: start, limit: 2).additions.map(\.peerID)
+        let first = try await trial.pullAll(since: start, limit: 2).additions.map(\.idAtPeer)
+        let again = try await trial.pullAll(since: start, limit: 2).additions.map(\.idAtPeer)
         try demand(first.count == 5, "\(first.count) of 5 samples come behind a token")
         try demand(first == again, "the second time \(again.count) come")
         let fromStart = try await trial.pullAll().additions.count
@@ -77,13 +77,13 @@ extension PeerConformance {
         let page = try await trial.peer.pull(PullRequest(type: trial.feed(), limit: 2))
         try demand(!page.isSnapshot || !page.isDrained && page.deletions.isEmpty, "a snapshot is no whole feed")
         try await trial.write(samples[5])
-        let told = page.additions.first?.peerID
+        let told = page.additions.first?.idAtPeer
         if let told, let sample = page.additions.first?.sample {
             try await trial.delete(sample)
             let rest = try await trial.pullAll(since: page.token, limit: 2)
-            let ids = Set((page.additions + rest.additions).map(\.peerID))
+            let ids = Set((page.additions + rest.additions).map(\.idAtPeer))
             try demand(ids.count == 6, "\(ids.count) of 6 samples come")
-            try demand(rest.deletions.contains { $0.peerID == told }, "what was told and deleted stays")
+            try demand(rest.deletions.contains { $0.idAtPeer == told }, "what was told and deleted stays")
         } else {
             throw Violation("the first page of a feed with content has none")
         }
@@ -94,9 +94,9 @@ extension PeerConformance {
         var trial = trial
         try await trial.write(PeerTrial.foreign(60, hour: 1))
         let first = try await trial.pullAll()
-        let name = trial.peer.name
+        let name = trial.peer.id
         trial.peer = try await reopen()
-        try demand(trial.peer.name == name, "it has another name")
+        try demand(trial.peer.id == name, "it has another name")
         try await trial.write(PeerTrial.foreign(60, hour: 2))
         let starts = try await trial.pullAll(since: first.token).additions.map(\.sample.start)
         try demand(starts == [PeerTrial.time(2)], "\(starts.count) samples come instead of the new one")

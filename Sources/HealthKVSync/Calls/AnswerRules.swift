@@ -61,7 +61,7 @@ private func checkSamples(
 ) throws(PeerError) {
     for pulled in samples {
         try require(type == .every || pulled.sample.type == type, "a sample is of another type")
-        if areRecords { try require(pulled.peerID == pulled.sample.id, "a record has two ids") }
+        if areRecords { try require(pulled.idAtPeer == pulled.sample.id, "a record has two ids") }
     }
     // On most pages all samples are foreign.
     guard !areRecords, let isOwn = samples.first?.isOwn, samples.contains(where: { $0.isOwn != isOwn }) else {
@@ -69,7 +69,7 @@ private func checkSamples(
     }
     var owners: [SampleID: Bool] = [:]
     for pulled in samples {
-        let isOwn = owners.updateValue(pulled.isOwn, forKey: pulled.peerID) ?? pulled.isOwn
+        let isOwn = owners.updateValue(pulled.isOwn, forKey: pulled.idAtPeer) ?? pulled.isOwn
         try require(isOwn == pulled.isOwn, "a sample is this app's and another's")
     }
 }

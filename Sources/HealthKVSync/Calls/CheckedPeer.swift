@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// What only one kind of peer has is in ``database`` or ``records``.
 final class CheckedPeer: Sendable {
-    let name: String
+    let id: PeerID
     /// The calls of a database; `nil` for a record peer.
     let database: CheckedDatabase?
     /// The calls of a record peer; `nil` for a database.
@@ -21,7 +21,7 @@ final class CheckedPeer: Sendable {
 
     init(_ kind: PeerKind, _ options: SyncOptions) {
         inner = kind.peer
-        (name, limits) = (inner.name, inner.limits)
+        (id, limits) = (inner.id, inner.limits)
         deadline = CallDeadline(options)
         limit = limits.deadline.map { max(.seconds(1), $0) } ?? options.callDeadline
         switch kind {

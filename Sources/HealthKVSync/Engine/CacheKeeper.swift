@@ -14,7 +14,7 @@ struct CacheKeeper: SessionJob {
             while true {
                 try Task.checkCancellation()
                 let ids = try store.read { txn in
-                    let peers = try txn.peers().map(\.name)
+                    let peers = try txn.peers().map(\.id)
                     var ids: [SampleID] = []
                     for source in state[type].sources.sorted() {
                         try txn.forEachSample(SampleQuery(type, source: source, includeShadowed: true)) { sample in
@@ -43,8 +43,8 @@ struct CacheKeeper: SessionJob {
     private func seenByAll(_ type: SampleType) throws -> ChangeToken? {
         let name = name
         return try store.read { txn in
-            let others = try txn.peers().filter { $0.name != name && $0.queue == nil && !$0.isRetired }
-            let states = try others.map { try txn.state(of: $0.name) }
+            let others = try txn.peers().filter { $0.id != name && $0.queue == nil && !$0.isRetired }
+            let states = try others.map { try txn.state(of: $0.id) }
             if states.contains(where: { $0.epoch == PeerState.damagedEpoch }) { return nil }
             let takers = zip(others, states).filter { $1.sends(type) }.map(\.0)
             let seen = takers.compactMap(\.acknowledged)

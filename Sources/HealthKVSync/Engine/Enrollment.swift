@@ -15,7 +15,7 @@ struct Enrollment: SessionJob {
         try await holdLease()
         try settleShadowing()
         try await update { txn, state in
-            var known = try txn.peer(name) ?? RegisteredPeer(name: name, registered: now, lastSeen: now)
+            var known = try txn.peer(name) ?? RegisteredPeer(id: name, registered: now, lastSeen: now)
             known.lastSeen = now
             if known != (try txn.peer(name)) { try txn.setPeer(known) }
             state.isEnabled = true
@@ -183,7 +183,7 @@ extension SyncPlan {
         _ peer: CheckedPeer, _ horizon: TypePlan.Horizon?, at now: Instant, _ state: inout PeerState,
         _ txn: inout WriteTransaction
     ) throws {
-        let name = peer.name
+        let name = peer.id
         if var known = try txn.peer(name), known.queue != rule(peer) {
             // Samples that were not queued so far are found when the type is sent.
             for (type, item) in types where known.queue.map({ !($0.types?.contains(type) ?? true) }) ?? true {
@@ -234,9 +234,9 @@ extension SyncPlan {
     private func readMoreOfOneFeed(
         _ peer: CheckedPeer, _ state: inout PeerState, _ txn: inout WriteTransaction
     ) throws {
-        let isRead = try txn.anchor(peer: peer.name, type: .every, scope: state[.every].scope) != nil
+        let isRead = try txn.anchor(peer: peer.id, type: .every, scope: state[.every].scope) != nil
         if peer.keepsRecords, isRead, state.takenTypes?.covers(taken) != true {
-            try state.forgetPlace(of: .every, at: peer.name, in: &txn)
+            try state.forgetPlace(of: .every, at: peer.id, in: &txn)
         }
         state.takenTypes = taken
     }

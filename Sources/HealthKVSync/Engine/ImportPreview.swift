@@ -13,8 +13,8 @@ struct ImportPreview: SessionJob {
             try Task.checkCancellation()
             let page = try await peer.enumerate(
                 EnumerationRequest(type: type, cursor: cursor, limit: options.pageSize))
-            count += page.samples.count { !$0.isOwn && !last.contains($0.peerID) }
-            last = Set(page.samples.map(\.peerID))
+            count += page.samples.count { !$0.isOwn && !last.contains($0.idAtPeer) }
+            last = Set(page.samples.map(\.idAtPeer))
             cursor = page.cursor
             told(count)
         } while cursor != nil
@@ -60,14 +60,14 @@ struct ImportPreview: SessionJob {
             let window = TimeRange(from: start, to: .distantFuture)
             let page = try await peer.enumerate(
                 EnumerationRequest(type: type, window: window, cursor: cursor, limit: options.pageSize))
-            let new = page.samples.filter { !$0.isOwn && $0.sample.start >= start && !last.contains($0.peerID) }
+            let new = page.samples.filter { !$0.isOwn && $0.sample.start >= start && !last.contains($0.idAtPeer) }
             count += try store.read { txn in
                 try new.count { addition in
-                    let id = try txn.link(peer: name, peerID: addition.peerID)?.sample ?? addition.sample.id
+                    let id = try txn.link(peer: name, idAtPeer: addition.idAtPeer)?.sample ?? addition.sample.id
                     return try txn.sample(id: id) == nil
                 }
             }
-            last = Set(page.samples.map(\.peerID))
+            last = Set(page.samples.map(\.idAtPeer))
             cursor = page.cursor
         } while cursor != nil
         return count

@@ -11,7 +11,7 @@ struct Retirement: SessionJob {
         var report = PullReport()
         let (name, now) = (name, now)
         let peers = try await retireSilent()
-        guard let own = peers.first(where: { $0.name == name }) else { return report }
+        guard let own = peers.first(where: { $0.id == name }) else { return report }
         if own.isRetired {
             guard pulls.isWhole || plan.pulled.isEmpty && plan.others?.pulls != true else { return report }
             // A feed that is read from its beginning contains everything that the peer holds, but no longer all
@@ -40,20 +40,20 @@ struct Retirement: SessionJob {
         let (peers, isNews) = try store.read { txn in
             let peers = try txn.peers()
             let isNews = try peers.contains { other in
-                var (judged, state) = (other, try txn.state(of: other.name))
+                var (judged, state) = (other, try txn.state(of: other.id))
                 let before = state
                 judged.judgeSilence(&state, days: limit, at: now)
-                return other.name != name && (judged != other || state != before)
+                return other.id != name && (judged != other || state != before)
             }
             return (peers, isNews)
         }
         guard isNews else { return peers }
         try await store.write { txn in
-            for var other in try txn.peers() where other.name != name {
-                var state = try txn.state(of: other.name)
+            for var other in try txn.peers() where other.id != name {
+                var state = try txn.state(of: other.id)
                 other.judgeSilence(&state, days: limit, at: now)
                 try txn.setPeer(other)
-                try txn.setState(state, of: other.name)
+                try txn.setState(state, of: other.id)
             }
         }
         return peers

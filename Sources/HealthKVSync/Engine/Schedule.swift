@@ -75,7 +75,7 @@ extension SessionJob {
 
 extension SampleReading where Self: ~Copyable {
     /// Returns `true` if a peer that follows the feed has not seen all of it.
-    fileprivate func hasUnseenChanges(of peer: String) throws -> Bool {
+    fileprivate func hasUnseenChanges(of peer: PeerID) throws -> Bool {
         guard let seen = try self.peer(peer)?.acknowledged else { return true }
         guard let page = try? changes(since: seen, limit: 1) else { return true }
         return !page.changes.isEmpty

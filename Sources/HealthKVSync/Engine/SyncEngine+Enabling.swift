@@ -9,7 +9,7 @@ extension SyncEngine {
     ///   - name: The name of the peer.
     ///   - progress: Called after each page with the counts so far.
     public func importPreview(
-        _ name: String, progress: (@Sendable ([SampleType: Int]) -> Void)? = nil
+        _ name: PeerID, progress: (@Sendable ([SampleType: Int]) -> Void)? = nil
     ) async throws -> [SampleType: Int] {
         try await session(name).inTurn { session in
             var counts: [SampleType: Int] = [:]
@@ -43,7 +43,7 @@ extension SyncEngine {
     /// for try await progress in sync.importHistory("health", .all) { show(progress) }
     /// ```
     public func importHistory(
-        _ name: String, _ horizon: TypePlan.Horizon
+        _ name: PeerID, _ horizon: TypePlan.Horizon
     ) -> AsyncThrowingStream<SyncProgress, any Error> {
         AsyncThrowingStream { continuation in
             let work = Task { [self] in
@@ -83,7 +83,7 @@ extension SyncEngine {
     /// With a peer that keeps records, such as another store, all samples are shared, and none belongs to that peer
     /// alone: to purge them is ``SyncIssue/Code/invalid``, and nothing is done.
     @discardableResult
-    public func disconnect(_ name: String, purge: Bool? = nil) async throws -> Int {
+    public func disconnect(_ name: PeerID, purge: Bool? = nil) async throws -> Int {
         let session = try session(name)
         let purged = try await session.interrupting { try await $0.enrollment.disconnect(purge: purge) }
         await session.noteChange()
@@ -110,7 +110,7 @@ extension SyncEngine {
             try txn.removePending(operation)
             // A peer that follows the feed passed this sample without taking it, so the sample was not given to it.
             if operation.kind == .save, let peer = try txn.peer(operation.peer), peer.queue == nil {
-                try txn.setLink(.refused(operation.sample, by: peer.name))
+                try txn.setLink(.refused(operation.sample, by: peer.id))
             }
             return true
         }

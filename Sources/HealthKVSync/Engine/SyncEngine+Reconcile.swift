@@ -7,7 +7,7 @@ extension SyncEngine {
     /// each sync also continues such a pass by itself, some pages at a time, once a month and again if something was
     /// missing.
     @discardableResult
-    public func reconcile(_ name: String) async throws -> ReconcileReport {
+    public func reconcile(_ name: PeerID) async throws -> ReconcileReport {
         try await session(name).inTurn { session in
             try await session.core.logging("reconcile") { try await session.reconcile() }
         }

@@ -4,7 +4,7 @@ import Synchronization
 /// Syncs a store with its peers.
 ///
 /// ```swift
-/// let sync = SyncEngine(store: store, peers: [SyncPeer(StorePeer(backup, name: "backup"), plan: .everything)])
+/// let sync = SyncEngine(store: store, peers: [SyncPeer(StorePeer(backup, id: "backup"), plan: .everything)])
 /// try await sync.enable("backup")
 /// sync.start()                                         // follows changes until stop()
 /// ```
@@ -15,7 +15,7 @@ import Synchronization
 public final class SyncEngine: Sendable {
     /// The store.
     public let store: SampleStore
-    let sessions: [String: PeerSession]
+    let sessions: [PeerID: PeerSession]
     let options: SyncOptions
     let runner = Mutex<Task<Void, Never>?>(nil)
 
@@ -24,11 +24,11 @@ public final class SyncEngine: Sendable {
         options.check()
         self.store = store
         self.options = options
-        var sessions: [String: PeerSession] = [:]
+        var sessions: [PeerID: PeerSession] = [:]
         let holder = LeaseHolder(options)
         for item in peers {
-            precondition(!item.peer.name.isEmpty, "a peer has a name")
-            precondition(sessions[item.peer.name] == nil, "two peers have one name")
+            precondition(!item.peer.id.rawValue.isEmpty, "a peer has a name")
+            precondition(sessions[item.peer.id] == nil, "two peers have one name")
             item.plan.check()
             let core = SessionCore(
                 store: store, peer: item.kind, plan: item.plan, options: options, holder: holder)
@@ -38,16 +38,16 @@ public final class SyncEngine: Sendable {
     }
 
     /// The names of the peers, in order.
-    public var peers: [String] { sessions.keys.sorted() }
+    public var peers: [PeerID] { sessions.keys.sorted() }
 
-    func session(_ name: String) throws -> PeerSession {
+    func session(_ name: PeerID) throws -> PeerSession {
         guard let session = sessions[name] else { throw SyncIssue(.invalid, "the engine has no peer \(name)") }
         return session
     }
 
     /// Switches the sync with a peer on. From now on every change is queued for the peer in the transaction that makes
     /// it, regardless of the caller. The peer is not called yet.
-    public func enable(_ name: String) async throws {
+    public func enable(_ name: PeerID) async throws {
         let session = try session(name)
         try await session.inTurn { try await $0.enrollment.enable(nil) }
         await session.noteChange()
@@ -55,14 +55,14 @@ public final class SyncEngine: Sendable {
 
     /// Switches the sync with a peer off. Its queue is kept and grows, so that nothing is missed when the sync is
     /// switched on again.
-    public func disable(_ name: String) async throws {
+    public func disable(_ name: PeerID) async throws {
         let session = try session(name)
         try await session.interrupting { try await $0.enrollment.disable() }
         await session.noteChange()
     }
 
     /// Asks the user for access to the types of a stage.
-    public func authorize(_ name: String, _ stage: AuthorizationStage = .all) async throws {
+    public func authorize(_ name: PeerID, _ stage: AuthorizationStage = .all) async throws {
         let session = try session(name)
         try await session.inTurn { session in
             try await session.core.logging("authorize") { try await session.access.authorize(stage) }
@@ -73,9 +73,9 @@ public final class SyncEngine: Sendable {
     /// Syncs now with all enabled peers, or with one: when the app comes to the foreground, or when the user asks for
     /// it. The report and the status contain the issue of an incomplete sync. Throws if no peer has the name.
     @discardableResult
-    public func sync(_ name: String? = nil) async throws -> [String: SyncReport] {
+    public func sync(_ name: PeerID? = nil) async throws -> [PeerID: SyncReport] {
         if let name { _ = try session(name) }
-        var reports: [String: SyncReport] = [:]
+        var reports: [PeerID: SyncReport] = [:]
         for key in peers where name == nil || name == key {
             reports[key] = try await session(key).inTurn { try await $0.pass(PassRequest(isUrgent: true)) }
         }
@@ -84,8 +84,8 @@ public final class SyncEngine: Sendable {
 
     /// Syncs the types with the foreground trigger.
     @discardableResult
-    public func enterForeground() async throws -> [String: SyncReport] {
-        var reports: [String: SyncReport] = [:]
+    public func enterForeground() async throws -> [PeerID: SyncReport] {
+        var reports: [PeerID: SyncReport] = [:]
         for key in peers {
             reports[key] = try await session(key).inTurn { session in
                 let types = session.plan.types(with: .foreground)

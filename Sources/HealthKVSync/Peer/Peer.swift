@@ -10,7 +10,7 @@ import HealthKV
 /// may repeat a call with the same arguments after a crash. Every function may suspend, and throws only ``PeerError``.
 public protocol Peer: Sendable {
     /// The name under which the store keeps everything that it knows of the peer. It never changes.
-    var name: String { get }
+    var id: PeerID { get }
 
     /// How much the peer takes at once.
     var limits: PeerLimits { get }

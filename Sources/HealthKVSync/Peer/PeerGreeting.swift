@@ -46,7 +46,7 @@ extension PeerGreeting {
     }
 
     /// The name of a store that has none: no two devices share it.
-    var defaultName: String { "\(store) \(String(replica, radix: 16))" }
+    var defaultName: PeerID { PeerID("\(store) \(String(replica, radix: 16))") }
 
     /// Returns `true` if both sides speak a common version of the protocol.
     func speaks(with other: PeerGreeting) -> Bool { version >= other.oldest && other.version >= oldest }

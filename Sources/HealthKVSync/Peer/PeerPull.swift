@@ -58,15 +58,15 @@ public struct PulledSample: Sendable, Hashable, Codable {
     /// A24).
     public var sample: Sample
     /// The peer's id for this version of the sample.
-    public var peerID: SampleID
+    public var idAtPeer: SampleID
     /// Whether this app wrote it: the sample is an echo of a push, or an earlier installation left it (SEMANTICS C21,
     /// C25).
     public var isOwn: Bool
 
-    /// Creates a sample; `peerID` defaults to the sample's id.
-    public init(_ sample: Sample, peerID: SampleID? = nil, isOwn: Bool = false) {
+    /// Creates a sample; `idAtPeer` defaults to the sample's id.
+    public init(_ sample: Sample, idAtPeer: SampleID? = nil, isOwn: Bool = false) {
         self.sample = sample
-        self.peerID = peerID ?? sample.id
+        self.idAtPeer = idAtPeer ?? sample.id
         self.isOwn = isOwn
     }
 }
@@ -74,7 +74,7 @@ public struct PulledSample: Sendable, Hashable, Codable {
 /// A deletion that a peer reports. It names one version of a sample, not the sample.
 public struct PulledDeletion: Sendable, Hashable, Codable {
     /// The peer's id for the deleted version.
-    public var peerID: SampleID
+    public var idAtPeer: SampleID
     /// The sync identifier of the deleted version, if the peer reports it.
     public var syncIdentifier: String?
     /// The number of the deleted version; `nil` if the peer does not report it.
@@ -86,9 +86,9 @@ public struct PulledDeletion: Sendable, Hashable, Codable {
 
     /// Creates a deletion of one version.
     public init(
-        peerID: SampleID, syncIdentifier: String? = nil, version: Int64? = nil, group: String? = nil
+        idAtPeer: SampleID, syncIdentifier: String? = nil, version: Int64? = nil, group: String? = nil
     ) {
-        self.peerID = peerID
+        self.idAtPeer = idAtPeer
         self.syncIdentifier = syncIdentifier
         self.version = version
         self.group = group
@@ -97,7 +97,7 @@ public struct PulledDeletion: Sendable, Hashable, Codable {
     /// Creates a deletion that another store recorded.
     public init(_ record: DeletedSample) {
         self.init(
-            peerID: record.id, syncIdentifier: record.syncIdentifier, version: record.version, group: record.group)
+            idAtPeer: record.id, syncIdentifier: record.syncIdentifier, version: record.version, group: record.group)
         self.record = record
     }
 }

@@ -16,9 +16,9 @@ public struct PushOperation: Sendable, Hashable, Codable {
     /// What to do.
     public var kind: Kind
     /// The peer's id for the sample, if it is known. It is a hint: resolve by sync identifier first (SEMANTICS C6).
-    public var peerID: SampleID?
-    /// Whether the peer's sample under ``peerID`` has no sync identifier, so that the peer cannot replace it by itself.
-    /// The peer must delete it once the new sample is saved.
+    public var idAtPeer: SampleID?
+    /// Whether the peer's sample under ``idAtPeer`` has no sync identifier, so that the peer cannot replace it by
+    /// itself. The peer must delete it once the new sample is saved.
     public var replacesUnnamed: Bool
     /// All live samples of the same group and source, including this one, whether or not they are in this push. A peer
     /// that can do so saves the members of a meal as one. Empty for a sample without a group, and for a deletion.
@@ -29,12 +29,12 @@ public struct PushOperation: Sendable, Hashable, Codable {
 
     /// Creates an operation.
     public init(
-        sequence: UInt64, kind: Kind, peerID: SampleID? = nil, replacesUnnamed: Bool = false, group: [Sample] = [],
+        sequence: UInt64, kind: Kind, idAtPeer: SampleID? = nil, replacesUnnamed: Bool = false, group: [Sample] = [],
         place: ChangeToken? = nil
     ) {
         self.sequence = sequence
         self.kind = kind
-        self.peerID = peerID
+        self.idAtPeer = idAtPeer
         self.replacesUnnamed = replacesUnnamed
         self.group = group
         self.place = place
@@ -75,7 +75,7 @@ extension PushOperation.Kind {
 public enum PushOutcome: Sendable, Hashable, Codable {
     /// The operation is done, now or before. A peer that assigns ids returns the sample's new id; the engine treats it
     /// as provisional until the sample was pulled back.
-    case done(peerID: SampleID? = nil)
+    case done(idAtPeer: SampleID? = nil)
     /// The peer holds a greater version and keeps it; the next pull brings it.
     case superseded
     /// The operation was refused permanently, whatever is tried. The reason must not contain a health value.

@@ -108,7 +108,7 @@ public struct PeerStatus: Sendable, Hashable {
 /// The status of the sync with all peers.
 public struct SyncStatus: Sendable, Hashable {
     /// The status of each peer, by the peer's name.
-    public var peers: [String: PeerStatus] = [:]
+    public var peers: [PeerID: PeerStatus] = [:]
 
     /// How many operations wait for any peer.
     public var pending: Int { peers.values.reduce(0) { $0 + $1.pending } }
@@ -122,7 +122,7 @@ public struct SyncStatus: Sendable, Hashable {
 
 extension SampleReading where Self: ~Copyable {
     /// Returns the status of the sync with a peer, as the store records it. An app needs no engine to show it.
-    public func syncStatus(of peer: String) throws -> PeerStatus {
+    public func syncStatus(of peer: PeerID) throws -> PeerStatus {
         let state = try state(of: peer)
         var status = PeerStatus()
         status.isEnabled = state.isEnabled

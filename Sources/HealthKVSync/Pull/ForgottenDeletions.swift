@@ -64,7 +64,7 @@ extension SessionJob {
 extension SampleReading where Self: ~Copyable {
     /// Returns the place up to which a peer has seen our feed, or `nil` if it has seen nothing or its place is no
     /// longer valid.
-    fileprivate func acknowledged(by peer: String) throws -> ChangeToken? {
+    fileprivate func acknowledged(by peer: PeerID) throws -> ChangeToken? {
         guard let seen = try self.peer(peer)?.acknowledged else { return nil }
         return seen.store == storeID && seen.epoch == epoch ? seen : nil
     }
@@ -72,7 +72,7 @@ extension SampleReading where Self: ~Copyable {
     /// Returns samples of a type that a peer was given and that have not changed since, and the start at which to
     /// continue. Samples that the peer refused and the app then gave up are not among them.
     fileprivate func given(
-        to peer: String, _ seen: ChangeToken, _ type: SampleType, from: Instant, limit: Int
+        to peer: PeerID, _ seen: ChangeToken, _ type: SampleType, from: Instant, limit: Int
     ) throws -> (samples: [Sample], next: Instant?) {
         var samples: [Sample] = []
         var next: Instant?

@@ -9,14 +9,14 @@ struct LeavingSamples: Sendable {
 
     mutating func append(_ held: Sample, _ deletion: PulledDeletion, version: Int64) {
         deletions.append((held, version))
-        ids.formUnion([held.id, deletion.peerID])
+        ids.formUnion([held.id, deletion.idAtPeer])
         if let text = held.syncIdentifier { identifiers.insert(text) }
     }
 
     /// Returns `true` if a deletion may mean one of these samples.
     func mayBeMeant(by deletion: PulledDeletion) -> Bool {
         if deletions.isEmpty { return false }
-        if ids.contains(deletion.peerID) { return true }
+        if ids.contains(deletion.idAtPeer) { return true }
         guard let text = deletion.syncIdentifier else { return false }
         return identifiers.contains(text) || SampleID(text).map { ids.contains($0) } ?? false
     }

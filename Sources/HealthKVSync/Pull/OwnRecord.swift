@@ -11,7 +11,7 @@ struct OwnRecord {
     var sample: Sample
     /// The number that the peer orders versions by; ``PeerLink/unnamed`` if the sample has no sync identifier.
     let number: Int64
-    let peerID: SampleID
+    let idAtPeer: SampleID
     /// Whether the sample carries its version and clock.
     let isStamped: Bool
     /// The clock of the store that made the version.
@@ -19,7 +19,7 @@ struct OwnRecord {
 
     init(_ addition: PulledSample, now: Instant) {
         sample = addition.sample
-        peerID = addition.peerID
+        idAtPeer = addition.idAtPeer
         number = sample.syncIdentifier == nil ? PeerLink.unnamed : max(1, sample.version)
         if case .string(let text) = sample.metadata.removeValue(forKey: OwnStamp.key), let stamp = OwnStamp(text),
             PeerNumber.isMade(number, of: stamp.clock)

@@ -11,7 +11,7 @@ extension PageApplier {
     ) throws {
         for deletion in page.deletions {
             try deleteLeaving(before: deletion, in: &txn)
-            if !page.isDrained, !over.contains(deletion.peerID),
+            if !page.isDrained, !over.contains(deletion.idAtPeer),
                 try mayBeReplacement(deletion, in: &txn) || isPartOfSum(deletion, in: &txn)
             {
                 // A later page may contain the replacement, or the sample that this one was condensed into.
@@ -53,14 +53,14 @@ extension PageApplier {
     /// Returns `true` if a deletion may be half of a replacement. A peer replaces only samples with a sync identifier.
     private func mayBeReplacement(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws -> Bool {
         if deletion.syncIdentifier != nil { return true }
-        return try txn.link(peer: peer, peerID: deletion.peerID) != nil
+        return try txn.link(peer: peer, idAtPeer: deletion.idAtPeer) != nil
     }
 
     /// Returns `true` if the deleted sample counts in a sum. The system condenses samples into series: many deletions
     /// and one addition, possibly several pages apart. Sums must not dip in between (SEMANTICS A27).
     private func isPartOfSum(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws -> Bool {
         guard feed.aggregation == .cumulative else { return false }
-        return try txn.sample(id: deletion.peerID) != nil
+        return try txn.sample(id: deletion.idAtPeer) != nil
     }
 
     /// Decides about one deletion. The sample is collected, to be deleted together with others.
@@ -71,7 +71,7 @@ extension PageApplier {
             return
         }
         if let link = try txn.link(peer: peer, sample: held.id), isNewerElsewhere(held, link, in: &txn) {
-            let elsewhere = PeerLink(peer: peer, sample: held.id, peerID: held.id, version: PeerLink.fromElsewhere)
+            let elsewhere = PeerLink(peer: peer, sample: held.id, idAtPeer: held.id, version: PeerLink.fromElsewhere)
             try txn.setLink(elsewhere)
             report.superseded += 1
             return
@@ -97,12 +97,12 @@ extension PageApplier {
 
     /// Returns the live sample whose version a deletion names.
     private func held(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws -> Sample? {
-        if let link = try txn.link(peer: peer, peerID: deletion.peerID) {
+        if let link = try txn.link(peer: peer, idAtPeer: deletion.idAtPeer) {
             // If the peer did not return its id for the sent version, the link may name the version before it.
             let isOlder = link.isProvisional && deletion.version.map { $0 < link.version } ?? false
             return isOlder ? nil : try txn.sample(id: link.sample)
         }
-        if let sample = try txn.sample(id: deletion.peerID) {
+        if let sample = try txn.sample(id: deletion.idAtPeer) {
             // A sample is identified by its own id only if no link says otherwise.
             let link = try txn.link(peer: peer, sample: sample.id)
             if link == nil, sample.origin == .imported || sample.syncIdentifier == nil { return sample }
@@ -149,12 +149,13 @@ extension PageApplier {
         }
         // If not everything is read, the sample's replacement may have been left out.
         guard state.history.bound == .none, plan.plan(of: feed)?.pulls ?? false,
-            try txn.link(peer: peer, peerID: deletion.peerID) == nil,
-            try txn.link(peer: peer, sample: deletion.peerID) == nil,
-            try txn.sample(id: deletion.peerID) == nil, try txn.deletedSample(id: deletion.peerID) == nil
+            try txn.link(peer: peer, idAtPeer: deletion.idAtPeer) == nil,
+            try txn.link(peer: peer, sample: deletion.idAtPeer) == nil,
+            try txn.sample(id: deletion.idAtPeer) == nil, try txn.deletedSample(id: deletion.idAtPeer) == nil
         else { return }
         try txn.setLink(
-            PeerLink(peer: peer, sample: deletion.peerID, peerID: deletion.peerID, version: PeerLink.deletedUnseen))
+            PeerLink(
+                peer: peer, sample: deletion.idAtPeer, idAtPeer: deletion.idAtPeer, version: PeerLink.deletedUnseen))
     }
 
     /// Records the number of a deleted version that was never seen here. Its clock is unknown, so its tombstone may
@@ -199,13 +200,13 @@ extension PageApplier {
     /// that another version replaced. At the end of the feed it would otherwise count as deleted by the user.
     mutating func withdraw(_ additions: [PulledSample], in txn: inout WriteTransaction) throws {
         guard !state.waiting.isEmpty else { return }
-        let shown = Set(additions.map(\.peerID))
-        state.waiting.latest.removeAll { shown.contains($0.peerID) }
+        let shown = Set(additions.map(\.idAtPeer))
+        state.waiting.latest.removeAll { shown.contains($0.idAtPeer) }
         guard let blocks = state.waiting.blocks else { return }
         // A deletion waits only for a sample that may have been replaced, or that the store holds.
         let mayWait = try additions.contains { addition in
-            try addition.sample.syncIdentifier != nil || txn.link(peer: peer, peerID: addition.peerID) != nil
-                || txn.sample(id: addition.peerID) != nil
+            try addition.sample.syncIdentifier != nil || txn.link(peer: peer, idAtPeer: addition.idAtPeer) != nil
+                || txn.sample(id: addition.idAtPeer) != nil
         }
         guard mayWait else { return }
         for block in blocks.first..<blocks.next {
@@ -213,7 +214,7 @@ extension PageApplier {
             // Blocks follow each other without a gap, however many a damaged state claims.
             guard let note = try txn.syncNote(name) else { return }
             let waiting = EngineNotes.decode(note, as: [DeferredDeletion].self) ?? []
-            let left = waiting.filter { !shown.contains($0.peerID) }
+            let left = waiting.filter { !shown.contains($0.idAtPeer) }
             if left.count < waiting.count { try txn.setSyncNote(name, try EngineNotes.encode(left)) }
         }
     }

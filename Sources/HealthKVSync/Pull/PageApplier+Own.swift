@@ -18,14 +18,15 @@ extension PageApplier {
     /// Returns the live sample that the peer's sample is a version of. Finds it by its last known UUID, by its sync
     /// identifier, or by the metadata key of samples from before there were sync identifiers.
     private func held(_ record: OwnRecord, in txn: inout WriteTransaction) throws -> Sample? {
-        if let link = try txn.link(peer: peer, peerID: record.peerID), let sample = try txn.sample(id: link.sample) {
+        if let link = try txn.link(peer: peer, idAtPeer: record.idAtPeer), let sample = try txn.sample(id: link.sample)
+        {
             return sample
         }
         let pulled = record.sample
         if let text = pulled.syncIdentifier {
             return try txn.authored(text, pulled.type, by: ownSource)
         }
-        if let sample = try txn.sample(id: record.peerID), sample.origin == .authored { return sample }
+        if let sample = try txn.sample(id: record.idAtPeer), sample.origin == .authored { return sample }
         guard let key = plan.adoptionKey, let value = pulled.metadata[key] else { return nil }
         return try txn.samples(metadataKey: key, values: [value], types: [pulled.type]).first {
             $0.origin == .authored && pulled.isSameMeasurement(as: $0)
@@ -40,7 +41,7 @@ extension PageApplier {
             }
             if let deleted = try buriedUnseen(record, text, in: &txn) { return deleted }
         }
-        return try txn.deletedSample(id: record.peerID)
+        return try txn.deletedSample(id: record.idAtPeer)
     }
 
     /// Returns the tombstone of a deletion that the peer reported before it showed a version that the deletion covers:
@@ -173,7 +174,7 @@ extension PageApplier {
         let own = sample.syncIdentifier.flatMap { SampleID($0) }.flatMap {
             $0.description == sample.syncIdentifier ? $0 : nil
         }
-        sample.id = own ?? id ?? record.peerID
+        sample.id = own ?? id ?? record.idAtPeer
         sample.origin = .authored
         sample.source = .thisApp
         guard try txn.merge(sample) != .vetoed else { return }
@@ -184,9 +185,9 @@ extension PageApplier {
     private mutating func setLink(
         _ sample: SampleID, _ record: OwnRecord, in txn: inout WriteTransaction
     ) throws {
-        let link = PeerLink(peer: peer, sample: sample, peerID: record.peerID, version: record.number)
+        let link = PeerLink(peer: peer, sample: sample, idAtPeer: record.idAtPeer, version: record.number)
         let known = try txn.link(peer: peer, sample: sample)
-        if known?.peerID == record.peerID, known?.isProvisional == true { state.doubt.see() }
+        if known?.idAtPeer == record.idAtPeer, known?.isProvisional == true { state.doubt.see() }
         if known != link { try txn.setLink(link) }
     }
 }

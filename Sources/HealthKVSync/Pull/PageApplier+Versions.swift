@@ -29,13 +29,13 @@ extension PageApplier {
         let known = try txn.link(peer: peer, sample: held.id)
         // The peer has already replaced a version that is older than the one it showed last.
         if let last = known?.shown, version < last { return }
-        let isOfRow = held.id == addition.peerID
+        let isOfRow = held.id == addition.idAtPeer
         if isOfRow, known?.isFromElsewhere ?? false { return }
         if isOfRow, held.versionBeneath <= version {
             if let known { try txn.removeLink(known) }
             return
         }
-        let link = PeerLink(peer: peer, sample: held.id, peerID: addition.peerID, version: version)
+        let link = PeerLink(peer: peer, sample: held.id, idAtPeer: addition.idAtPeer, version: version)
         if known != link { try txn.setLink(link) }
     }
 
@@ -84,7 +84,7 @@ extension PageApplier {
         let known = try txn.link(peer: peer, sample: held.id)
         let last = max(1, deletion.version ?? known?.shown ?? .max)
         if held.origin == .imported, held.syncIdentifier != nil, last < held.lastChange.version {
-            try txn.setLink(PeerLink(peer: peer, sample: held.id, peerID: deletion.peerID, version: last))
+            try txn.setLink(PeerLink(peer: peer, sample: held.id, idAtPeer: deletion.idAtPeer, version: last))
         } else if let known {
             try txn.removeLink(known)
         }
@@ -106,7 +106,7 @@ extension PageApplier {
 
     /// Returns the link of a deleted sample. The peer may show the sample under another id than before.
     private func linkOfDeleted(_ addition: PulledSample, in txn: inout WriteTransaction) throws -> PeerLink? {
-        if let link = try txn.link(peer: peer, peerID: addition.peerID) { return link }
+        if let link = try txn.link(peer: peer, idAtPeer: addition.idAtPeer) { return link }
         let sample = addition.sample
         guard let text = sample.syncIdentifier,
             let deleted = try txn.deletedSample(
@@ -127,8 +127,8 @@ extension PageApplier {
             try txn.appendAudit(.presumedGone, sample)
             try txn.delete(id: id, version: 0)
             // A sample that was edited at its source has another id at the peer, and will show up under that id.
-            let peerID = try txn.link(peer: peer, sample: id)?.peerID ?? id
-            try txn.setLink(PeerLink(peer: peer, sample: id, peerID: peerID, version: PeerLink.presumedGone))
+            let idAtPeer = try txn.link(peer: peer, sample: id)?.idAtPeer ?? id
+            try txn.setLink(PeerLink(peer: peer, sample: id, idAtPeer: idAtPeer, version: PeerLink.presumedGone))
             noteDays([sample])
             gone += 1
         }

@@ -2,7 +2,7 @@ import HealthKV
 
 /// Applies a page of a database's feed to the store, in the transaction that also stores the place after the page.
 struct PageApplier: Sendable {
-    let peer: String
+    let peer: PeerID
     /// The type of the feed.
     let feed: SampleType
     let plan: SyncPlan
@@ -43,12 +43,12 @@ struct PageApplier: Sendable {
         _ page: PullPage, in txn: inout WriteTransaction
     ) throws -> (additions: [PulledSample], late: [PulledSample], over: Set<SampleID>) {
         guard !page.deletions.isEmpty, page.additions.contains(where: \.isOwn) else { return (page.additions, [], []) }
-        let deleted = Set(page.deletions.map(\.peerID))
+        let deleted = Set(page.deletions.map(\.idAtPeer))
         var (additions, late, over): ([PulledSample], [PulledSample], Set<SampleID>) = ([], [], [])
         for addition in page.additions {
-            if addition.isOwn, let link = try sentLater(addition, in: &txn), deleted.contains(link.peerID) {
+            if addition.isOwn, let link = try sentLater(addition, in: &txn), deleted.contains(link.idAtPeer) {
                 late.append(addition)
-                over.insert(link.peerID)
+                over.insert(link.idAtPeer)
             } else {
                 additions.append(addition)
             }
@@ -62,7 +62,7 @@ struct PageApplier: Sendable {
         guard let text = addition.sample.syncIdentifier,
             let held = try txn.authored(text, addition.sample.type, by: ownSource),
             let link = try txn.link(peer: peer, sample: held.id), link.isHeldThere,
-            link.peerID != addition.peerID, addition.sample.version < link.version
+            link.idAtPeer != addition.idAtPeer, addition.sample.version < link.version
         else { return nil }
         return link
     }
@@ -113,7 +113,9 @@ struct PageApplier: Sendable {
 
     private func isHeld(_ addition: PulledSample, in txn: inout WriteTransaction) throws -> Bool {
         let sample = addition.sample
-        if try txn.link(peer: peer, peerID: addition.peerID) != nil || txn.sample(id: sample.id) != nil { return true }
+        if try txn.link(peer: peer, idAtPeer: addition.idAtPeer) != nil || txn.sample(id: sample.id) != nil {
+            return true
+        }
         guard let text = sample.syncIdentifier else { return false }
         return try txn.sample(syncIdentifier: text, type: sample.type, source: sample.source.identity) != nil
     }
@@ -133,7 +135,7 @@ struct PageApplier: Sendable {
         for source in batch.kinds.map(\.source.identity) where state.sources.insert(source).inserted {
             try markReceived(from: source, in: &txn)
         }
-        let others = try txn.peers().contains { $0.name != peer && $0.queue != nil }
+        let others = try txn.peers().contains { $0.id != peer && $0.queue != nil }
         let unknown = others ? try foreign.map(\.sample).filter { try txn.sample(id: $0.id) == nil } : []
         try noteDaysOfReplaced(foreign, in: &txn)
         try noteSeenAgain(foreign, in: &txn)
@@ -167,7 +169,7 @@ struct PageApplier: Sendable {
         _ foreign: [PulledSample], _ batch: inout SampleBatch, in txn: inout WriteTransaction
     ) throws {
         for (row, addition) in foreign.enumerated() {
-            guard let link = try txn.link(peer: peer, peerID: addition.peerID) else { continue }
+            guard let link = try txn.link(peer: peer, idAtPeer: addition.idAtPeer) else { continue }
             batch.setID(link.sample, row: row)
             // The peer shows the sample, whatever was known of it before.
             let isShown = link.isFromElsewhere && addition.sample.syncIdentifier == nil
@@ -180,7 +182,7 @@ struct PageApplier: Sendable {
     private mutating func noteSeenAgain(_ foreign: [PulledSample], in txn: inout WriteTransaction) throws {
         guard let commit = state.doubt.unseenSince else { return }
         for addition in foreign {
-            let id = try txn.link(peer: peer, peerID: addition.peerID)?.sample ?? addition.sample.id
+            let id = try txn.link(peer: peer, idAtPeer: addition.idAtPeer)?.sample ?? addition.sample.id
             guard try txn.isHeld(id, since: commit) else { continue }
             state.doubt.see()
             return
@@ -219,8 +221,8 @@ extension PageApplier {
     func markReceived(from source: SourceIdentity, in txn: inout WriteTransaction) throws {
         let feed = feed
         let isShared = try txn.peers().contains { other in
-            guard other.name != peer else { return false }
-            return try other.queue == nil || txn.state(of: other.name)[feed].sources.contains(source)
+            guard other.id != peer else { return false }
+            return try other.queue == nil || txn.state(of: other.id)[feed].sources.contains(source)
         }
         guard isShared else { return }
         var ids: [SampleID] = []
@@ -258,16 +260,16 @@ extension PeerLink {
     /// Stored in place of a version: another store refused a sample and the app gave it up, so that store was never
     /// given it.
     static let refused: Int64 = -4
-    static func refused(_ sample: SampleID, by peer: String) -> PeerLink {
-        PeerLink(peer: peer, sample: sample, peerID: sample, version: refused)
+    static func refused(_ sample: SampleID, by peer: PeerID) -> PeerLink {
+        PeerLink(peer: peer, sample: sample, idAtPeer: sample, version: refused)
     }
 
     /// Returns a link which records that the peer deleted a version of this app's that was never seen here. It stores
     /// the version's number, negated. Another store may still bring that version, or an earlier one.
-    static func deletedUnseen(_ sample: SampleID, _ deletion: PulledDeletion, _ number: Int64, by peer: String)
+    static func deletedUnseen(_ sample: SampleID, _ deletion: PulledDeletion, _ number: Int64, by peer: PeerID)
         -> PeerLink
     {
-        PeerLink(peer: peer, sample: sample, peerID: deletion.peerID, version: -number)
+        PeerLink(peer: peer, sample: sample, idAtPeer: deletion.idAtPeer, version: -number)
     }
 
     /// The number of the greatest version of this app's that the peer deleted before it was seen here.

@@ -2,7 +2,7 @@ import HealthKV
 
 /// Merges records of another store. They are stored unchanged, and the greater version wins (SEMANTICS C1).
 struct RecordMerger: Sendable {
-    let peer: String
+    let peer: PeerID
     let plan: SyncPlan
     let now: Instant
     /// How far the peer has read our feed. The peer does not know edits after this place.
@@ -13,7 +13,7 @@ struct RecordMerger: Sendable {
     /// Samples that the peer shows although it was told that they are deleted.
     private var putBack: [Sample] = []
 
-    init(peer: String, plan: SyncPlan, now: Instant, acknowledged: ChangeToken?) {
+    init(peer: PeerID, plan: SyncPlan, now: Instant, acknowledged: ChangeToken?) {
         (self.peer, self.plan, self.now, self.acknowledged) = (peer, plan, now, acknowledged)
     }
 

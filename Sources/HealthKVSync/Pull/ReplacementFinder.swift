@@ -20,7 +20,7 @@ struct ReplacementFinder: SessionJob {
                 if shown.isOwn, let name = shown.sample.syncIdentifier, shown.sample.version < names[name] ?? 0 {
                     continue
                 }
-                page.deletions.removeAll { $0.peerID == shown.peerID }
+                page.deletions.removeAll { $0.idAtPeer == shown.idAtPeer }
                 page.additions.append(shown)
             }
         }
@@ -39,7 +39,7 @@ struct ReplacementFinder: SessionJob {
                 let text = sample.syncIdentifier ?? (sample.origin == .authored ? sample.id.description : nil)
                 guard let text, !shown.contains(text) else { continue }
                 let link = try txn.link(peer: name, sample: sample.id)
-                let number = link?.peerID == deletion.peerID && link?.isHeldThere == true ? link?.version : nil
+                let number = link?.idAtPeer == deletion.idAtPeer && link?.isHeldThere == true ? link?.version : nil
                 names[sample.type, default: [:]][text] = number ?? 0
             }
             return names
@@ -68,10 +68,10 @@ extension SessionJob {
 extension SampleReading where Self: ~Copyable {
     /// Returns the live sample that a deletion may mean.
     fileprivate func live(
-        _ deletion: PulledDeletion, of peer: String, feed: SampleType, own: SourceIdentity
+        _ deletion: PulledDeletion, of peer: PeerID, feed: SampleType, own: SourceIdentity
     ) throws -> Sample? {
-        if let link = try link(peer: peer, peerID: deletion.peerID) { return try sample(id: link.sample) }
-        if let sample = try sample(id: deletion.peerID) { return sample }
+        if let link = try link(peer: peer, idAtPeer: deletion.idAtPeer) { return try sample(id: link.sample) }
+        if let sample = try sample(id: deletion.idAtPeer) { return sample }
         guard let text = deletion.syncIdentifier else { return nil }
         return try authored(text, feed, by: own)
     }

@@ -4,24 +4,24 @@ import HealthKV
 extension WriteTransaction {
     /// Marks imports from one peer as coming from elsewhere, for each other peer that brings samples of the same
     /// source.
-    mutating func markReceived(_ samples: [Sample], from peer: String) throws {
+    mutating func markReceived(_ samples: [Sample], from peer: PeerID) throws {
         let imports = samples.filter { $0.origin == .imported }
         guard !imports.isEmpty else { return }
-        for other in try peers() where other.name != peer && other.queue != nil {
-            let types = try state(of: other.name).types
+        for other in try peers() where other.id != peer && other.queue != nil {
+            let types = try state(of: other.id).types
             for sample in imports where types[sample.type.identifier]?.sources.contains(sample.source.identity) ?? false
             {
-                guard try link(peer: other.name, sample: sample.id) == nil, try self.sample(id: sample.id) != nil
+                guard try link(peer: other.id, sample: sample.id) == nil, try self.sample(id: sample.id) != nil
                 else { continue }
-                try setLink(.received(sample.id, by: other.name))
+                try setLink(.received(sample.id, by: other.id))
             }
         }
     }
 }
 
 extension PeerLink {
-    static func received(_ sample: SampleID, by peer: String) -> PeerLink {
-        PeerLink(peer: peer, sample: sample, peerID: sample, version: fromElsewhere)
+    static func received(_ sample: SampleID, by peer: PeerID) -> PeerLink {
+        PeerLink(peer: peer, sample: sample, idAtPeer: sample, version: fromElsewhere)
     }
 }
 
@@ -30,9 +30,9 @@ extension PeerLink {
 extension WriteTransaction {
     /// Returns `true` if a peer has deleted a sample that is not live here: an import of which nothing else is known,
     /// or this version of an own sample.
-    func isDeletedUnseen(_ sample: Sample, by databases: [String]) throws -> Bool {
+    func isDeletedUnseen(_ sample: Sample, by databases: [PeerID]) throws -> Bool {
         guard sample.origin == .authored else {
-            return try databases.contains { try link(peer: $0, peerID: sample.id)?.version == PeerLink.deletedUnseen }
+            return try databases.contains { try link(peer: $0, idAtPeer: sample.id)?.version == PeerLink.deletedUnseen }
         }
         let number = PeerNumber.next(version: sample.version, sample.clock, above: 0)
         return try databases.contains {
@@ -41,15 +41,15 @@ extension WriteTransaction {
     }
 
     /// Returns the names of the peers that are health databases.
-    func databases() throws -> [String] { try peers().filter { $0.queue != nil }.map(\.name) }
+    func databases() throws -> [PeerID] { try peers().filter { $0.queue != nil }.map(\.id) }
 
     /// Records the deletion of a sample that was deleted before it was seen. The sample is live again if the peer shows
     /// it again.
     mutating func buryUnseen(_ sample: Sample) throws {
         for name in try databases() {
-            guard let link = try link(peer: name, peerID: sample.id), link.version == PeerLink.deletedUnseen
+            guard let link = try link(peer: name, idAtPeer: sample.id), link.version == PeerLink.deletedUnseen
             else { continue }
-            try setLink(PeerLink(peer: name, sample: sample.id, peerID: sample.id, version: PeerLink.presumedGone))
+            try setLink(PeerLink(peer: name, sample: sample.id, idAtPeer: sample.id, version: PeerLink.presumedGone))
         }
         if sample.original != nil {
             // Keep the edit that lies over the import.

@@ -2,7 +2,7 @@ import HealthKV
 
 /// Records the outcomes of operations, in the transaction that removes the operations from the queue.
 struct OutcomeRecorder: Sendable {
-    let peer: String
+    let peer: PeerID
     let now: Instant
     let options: SyncOptions
     /// Whether the push was cancelled: then an operation that it did not carry out does not count as an attempt.
@@ -19,9 +19,9 @@ struct OutcomeRecorder: Sendable {
         let waiting = try txn.pending(peer: peer, sample: queued.sample)
         let current = waiting?.sequence == queued.sequence ? waiting : nil
         switch outcome {
-        case .done(let peerID):
+        case .done(let idAtPeer):
             report.done += 1
-            try settle(peerID, queued, sent, in: &txn)
+            try settle(idAtPeer, queued, sent, in: &txn)
             if let current { try txn.removePending(current) }
         case .superseded:
             report.done += 1
@@ -51,7 +51,7 @@ struct OutcomeRecorder: Sendable {
     /// Links the sample: the peer holds the sent version. The peer's id is provisional until the sample was pulled back
     /// (SEMANTICS C25).
     private func settle(
-        _ peerID: SampleID?, _ queued: PendingOperation, _ sent: PushOperation, in txn: inout WriteTransaction
+        _ idAtPeer: SampleID?, _ queued: PendingOperation, _ sent: PushOperation, in txn: inout WriteTransaction
     ) throws {
         let known = try txn.link(peer: peer, sample: queued.sample)
         if case .delete = sent.kind {
@@ -60,7 +60,7 @@ struct OutcomeRecorder: Sendable {
         }
         try txn.setLink(
             PeerLink(
-                peer: peer, sample: queued.sample, peerID: peerID ?? known?.peerID ?? queued.sample,
+                peer: peer, sample: queued.sample, idAtPeer: idAtPeer ?? known?.idAtPeer ?? queued.sample,
                 version: sent.version, isProvisional: true))
     }
 

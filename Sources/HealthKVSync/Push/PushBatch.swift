@@ -47,7 +47,7 @@ struct PushBatch: Sendable {
 
     /// Collects the operations that are due after ``last``.
     mutating func collect(
-        _ peer: String, _ conditions: Conditions, in txn: borrowing ReadTransaction
+        _ peer: PeerID, _ conditions: Conditions, in txn: borrowing ReadTransaction
     ) throws {
         let groups = try txn.pendingGroups(for: peer).filter { conditions.mayTake($0) }
         while items.count + idle.count < conditions.limit, blocked.count < PushBatch.blockedAtOnce {
@@ -66,7 +66,7 @@ struct PushBatch: Sendable {
     }
 
     private mutating func add(
-        _ operation: PendingOperation, _ peer: String, _ conditions: Conditions, in txn: borrowing ReadTransaction
+        _ operation: PendingOperation, _ peer: PeerID, _ conditions: Conditions, in txn: borrowing ReadTransaction
     ) throws {
         taken.insert(operation.sequence)
         let link = try txn.link(peer: peer, sample: operation.sample)
@@ -82,7 +82,7 @@ struct PushBatch: Sendable {
             let version =
                 conditions.keepsRecords ? deleted.version : max(operation.version, link?.version ?? 0)
             let sent = PushOperation(
-                sequence: operation.sequence, kind: .delete(deleted.raised(to: version)), peerID: link?.peerID)
+                sequence: operation.sequence, kind: .delete(deleted.raised(to: version)), idAtPeer: link?.idAtPeer)
             items.append((operation, sent))
             return
         }
@@ -93,7 +93,7 @@ struct PushBatch: Sendable {
         if !conditions.keepsRecords { sample = sample.numbered(operation.version) }
         if sample.syncIdentifier == nil { sample.syncIdentifier = sample.id.description }
         let sent = PushOperation(
-            sequence: operation.sequence, kind: .save(sample), peerID: link?.peerID,
+            sequence: operation.sequence, kind: .save(sample), idAtPeer: link?.idAtPeer,
             replacesUnnamed: link?.version == PeerLink.unnamed, group: group)
         items.append((operation, sent))
         // The members of a group are sent together.
@@ -118,7 +118,7 @@ struct PushBatch: Sendable {
     /// Returns `true` if a sample may be sent although it, or another member of its group, may have been sent before.
     /// The user may have deleted it at the peer since; only a feed that was read to its end shows that.
     private mutating func mayGoAgain(
-        _ operation: PendingOperation, _ sample: Sample, _ group: [Sample], _ peer: String, _ conditions: Conditions,
+        _ operation: PendingOperation, _ sample: Sample, _ group: [Sample], _ peer: PeerID, _ conditions: Conditions,
         in txn: borrowing ReadTransaction
     ) throws -> Bool {
         var unread: Set<SampleType> = []

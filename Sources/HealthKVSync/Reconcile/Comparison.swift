@@ -141,7 +141,7 @@ struct Comparison: SessionJob {
         let start = isLast ? bound : page.samples.map(\.sample.start).min() ?? check.end
         let end = check.end == .distantFuture ? check.end : check.end + 1
         let earliest = foreign.map(\.sample.start).min()
-        let shown = check.shown.union(all.map(\.peerID))
+        let shown = check.shown.union(all.map(\.idAtPeer))
         if let earliest {
             check.isSeen = true
             if earliest <= check.end { check.settleOpen() }
@@ -153,7 +153,7 @@ struct Comparison: SessionJob {
         try countOwn(type, TimeRange(from: from, to: end), shown, &check)
         check.end = start
         let edge = start + 1_000_000
-        check.shown = Set(all.filter { $0.sample.start <= edge }.map(\.peerID))
+        check.shown = Set(all.filter { $0.sample.start <= edge }.map(\.idAtPeer))
     }
 
     private func count(
@@ -175,7 +175,7 @@ struct Comparison: SessionJob {
                 // A sample from another peer need not be at this one.
                 guard link?.isFromElsewhere != true else { return true }
                 counted.held += 1
-                if shown.contains(link?.peerID ?? sample.id) {
+                if shown.contains(link?.idAtPeer ?? sample.id) {
                     counted.known += 1
                 } else {
                     counted.note(sample.id, isCovered: isCovered, limit: limit)
@@ -203,7 +203,7 @@ struct Comparison: SessionJob {
                 guard sample.origin == .authored, let link = try txn.link(peer: name, sample: sample.id),
                     link.isHeldThere, try txn.pending(peer: name, sample: sample.id) == nil
                 else { return true }
-                if shown.contains(link.peerID) {
+                if shown.contains(link.idAtPeer) {
                     counted.known += 1
                 } else if link.isProvisional {
                     counted.doubtful += 1
@@ -248,7 +248,7 @@ struct Comparison: SessionJob {
         }
         let living = try await replacements.living(Set(names), of: type)
         let applier = try applier(type, state()[type])
-        let (found, named) = (Set(living.map(\.peerID)), Set(living.compactMap(\.sample.syncIdentifier)))
+        let (found, named) = (Set(living.map(\.idAtPeer)), Set(living.compactMap(\.sample.syncIdentifier)))
         var gone = 0
         for from in stride(from: 0, to: missing.count, by: Self.deletedAtOnce) {
             try await holdLease()
@@ -257,11 +257,11 @@ struct Comparison: SessionJob {
                 var applier = applier
                 applier.state = state[type]
                 let ids = try some.filter { item in
-                    guard let link = try txn.link(peer: name, sample: item.id), !found.contains(item.peerID),
+                    guard let link = try txn.link(peer: name, sample: item.id), !found.contains(item.idAtPeer),
                         let sample = try txn.sample(id: item.id),
                         !named.contains(sample.syncIdentifier ?? item.id.description)
                     else { return false }
-                    return try link.peerID == item.peerID && link.isHeldThere
+                    return try link.idAtPeer == item.idAtPeer && link.isHeldThere
                         && txn.pending(peer: name, sample: item.id) == nil
                 }.map(\.id)
                 let gone = try txn.receiving(from: name) { try applier.presumeGone(ids[...], in: &$0) }

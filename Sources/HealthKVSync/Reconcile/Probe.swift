@@ -49,10 +49,10 @@ struct Probe: SessionJob {
         let (name, ignored) = (name, memory.leftOut[type] ?? [])
         let latest = page.samples.filter { addition in
             let sample = addition.sample
-            return sample.start > bound && !ignored.contains(addition.peerID) && (try? sample.validate()) != nil
+            return sample.start > bound && !ignored.contains(addition.idAtPeer) && (try? sample.validate()) != nil
         }
         return try store.read { txn in
-            Set(try latest.filter { try !txn.knows($0, of: name) }.map(\.peerID))
+            Set(try latest.filter { try !txn.knows($0, of: name) }.map(\.idAtPeer))
         }
     }
 
@@ -73,9 +73,9 @@ struct Probe: SessionJob {
 extension SampleReading where Self: ~Copyable {
     /// Returns `true` if a sample that a peer shows was met before, live or deleted, under the peer's id or its sync
     /// identifier.
-    fileprivate func knows(_ addition: PulledSample, of peer: String) throws -> Bool {
+    fileprivate func knows(_ addition: PulledSample, of peer: PeerID) throws -> Bool {
         let sample = addition.sample
-        if try link(peer: peer, peerID: addition.peerID) != nil { return true }
+        if try link(peer: peer, idAtPeer: addition.idAtPeer) != nil { return true }
         if try self.sample(id: sample.id) != nil || deletedSample(id: sample.id) != nil { return true }
         // A version that another version replaced has an id of its own.
         guard let text = sample.syncIdentifier else { return false }

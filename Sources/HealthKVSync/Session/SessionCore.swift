@@ -24,7 +24,7 @@ final class SessionCore: Sendable {
         self.holder = holder
     }
 
-    var name: String { peer.name }
+    var name: PeerID { peer.id }
     var now: Instant { options.clock.now() }
 
     /// What is kept in memory only. Only work whose turn it is changes it.
@@ -61,7 +61,7 @@ final class SessionCore: Sendable {
     }
 
     /// An engine that lost the lease must not commit: another process continues from the state that it found.
-    private static func checkLease(_ token: UInt64?, _ name: String, _ txn: inout WriteTransaction) throws {
+    private static func checkLease(_ token: UInt64?, _ name: PeerID, _ txn: inout WriteTransaction) throws {
         guard let token else { return }
         guard try txn.lease(of: name).token == token else {
             throw SyncIssue(.busyElsewhere, "the lease on \(name) was taken over")
@@ -97,7 +97,7 @@ extension SessionCore {
         leaseToken.withLock { $0 = token }
     }
 
-    private static func isBusy(_ name: String) -> SyncIssue {
+    private static func isBusy(_ name: PeerID) -> SyncIssue {
         SyncIssue(.busyElsewhere, "another engine syncs with \(name)")
     }
 
@@ -127,7 +127,8 @@ extension SessionCore {
 
 extension SessionCore {
     func log(_ level: SyncLogEntry.Level, _ message: String, _ metadata: [String: String] = [:]) {
-        options.log?(SyncLogEntry(level: level, message: message, metadata: metadata.merging(["peer": name]) { $1 }))
+        options.log?(
+            SyncLogEntry(level: level, message: message, metadata: metadata.merging(["peer": name.rawValue]) { $1 }))
     }
 
     /// Logs the result of a pass. The detail of an issue contains no private data, because it is redacted where it is

@@ -10,7 +10,7 @@ extension SessionJob {
     var peer: CheckedPeer { core.peer }
     var plan: SyncPlan { core.plan }
     var options: SyncOptions { core.options }
-    var name: String { core.name }
+    var name: PeerID { core.name }
     var now: Instant { core.now }
     var memory: SessionMemory {
         get { core.memory }
@@ -67,11 +67,11 @@ extension SessionJob {
                 let state = try txn.state(of: name)
                 held = Set(types.keys.filter { !state[$0].phase.isAdopted && !state[$0].pulls.isRefused })
             }
-            for other in try txn.peers() where other.name != name {
-                let state = try txn.state(of: other.name)
+            for other in try txn.peers() where other.id != name {
+                let state = try txn.state(of: other.id)
                 if state.epoch == PeerState.damagedEpoch {
                     // Any feed of the peer may be midway. The places in them tell how long ago that can have been.
-                    let recent = try txn.anchors(of: other.name).filter { !$0.time.hasPassed(longestHold, at: now) }
+                    let recent = try txn.anchors(of: other.id).filter { !$0.time.hasPassed(longestHold, at: now) }
                     held.formUnion(recent.map(\.type))
                     continue
                 }
@@ -105,14 +105,14 @@ extension SessionJob {
         }
         let isNews = try store.read { txn in
             try txn.peers().contains { other in
-                let state = try txn.state(of: other.name)
-                return other.name != name && corrected(state) != state
+                let state = try txn.state(of: other.id)
+                return other.id != name && corrected(state) != state
             }
         }
         guard isNews else { return }
         try await store.write { txn in
-            for other in try txn.peers() where other.name != name {
-                try txn.setState(corrected(try txn.state(of: other.name)), of: other.name)
+            for other in try txn.peers() where other.id != name {
+                try txn.setState(corrected(try txn.state(of: other.id)), of: other.id)
             }
         }
     }

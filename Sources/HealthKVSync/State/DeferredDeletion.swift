@@ -2,15 +2,17 @@ import HealthKV
 
 /// A deletion that may turn out to be half of a replacement.
 struct DeferredDeletion: Codable, Sendable, Equatable {
-    var peerID: SampleID
+    var idAtPeer: SampleID
     var syncIdentifier: String?
     var version: Int64?
 
     init(_ deletion: PulledDeletion) {
-        (peerID, syncIdentifier, version) = (deletion.peerID, deletion.syncIdentifier, deletion.version)
+        (idAtPeer, syncIdentifier, version) = (deletion.idAtPeer, deletion.syncIdentifier, deletion.version)
     }
 
-    var deletion: PulledDeletion { PulledDeletion(peerID: peerID, syncIdentifier: syncIdentifier, version: version) }
+    var deletion: PulledDeletion {
+        PulledDeletion(idAtPeer: idAtPeer, syncIdentifier: syncIdentifier, version: version)
+    }
 }
 
 /// Blocks of deletions that wait for the end of a feed, each in a note of its own. There are as many blocks as the feed

@@ -44,7 +44,7 @@ struct PeerComparison: Codable, Sendable, Equatable {
 
     mutating func noteOwn(_ link: PeerLink, limit: Int) {
         guard ownMissing.count < limit else { return isCut = true }
-        ownMissing.append(OwnMissing(id: link.sample, peerID: link.peerID))
+        ownMissing.append(OwnMissing(id: link.sample, idAtPeer: link.idAtPeer))
     }
 
     mutating func note(_ id: SampleID, isCovered: Bool, limit: Int) {
@@ -57,7 +57,7 @@ struct PeerComparison: Codable, Sendable, Equatable {
 /// An own sample that a peer does not show, and its id at the peer at that time.
 struct OwnMissing: Codable, Sendable, Hashable {
     var id: SampleID
-    var peerID: SampleID
+    var idAtPeer: SampleID
 }
 
 /// What the store keeps of the comparisons of a type, in a note of its own.
@@ -72,5 +72,5 @@ struct CheckNote: Codable, Sendable, Equatable {
 }
 
 extension EngineNotes {
-    static func check(_ peer: String, _ type: SampleType) -> String { "check:\(peer):\(type.identifier)" }
+    static func check(_ peer: PeerID, _ type: SampleType) -> String { "check:\(peer):\(type.identifier)" }
 }

@@ -6,7 +6,7 @@ extension PeerState {
     /// Makes the next pull start at the beginning of the feed. Samples that are already stored match, and cause no
     /// change.
     mutating func forgetPlace(
-        of type: SampleType, at name: String, in txn: inout WriteTransaction
+        of type: SampleType, at name: PeerID, in txn: inout WriteTransaction
     ) throws {
         try txn.removeAnchor(peer: name, type: type, scope: self[type].scope)
         self[type].phase.handle(.placeForgotten)
@@ -17,7 +17,7 @@ extension PeerState {
     /// Makes a feed start at its beginning: immediately, or after the new samples are read if only the place in the
     /// feed separates them from skipped ones.
     mutating func readAgain(
-        _ type: SampleType, at name: String, in txn: inout WriteTransaction
+        _ type: SampleType, at name: PeerID, in txn: inout WriteTransaction
     ) throws {
         guard self[type].history.isPastBaseline else {
             return try forgetPlace(of: type, at: name, in: &txn)
@@ -26,7 +26,7 @@ extension PeerState {
     }
 
     /// Makes all feeds of the peer start at their beginning.
-    mutating func readAllAgain(at name: String, in txn: inout WriteTransaction) throws {
+    mutating func readAllAgain(at name: PeerID, in txn: inout WriteTransaction) throws {
         for anchor in try txn.anchors(of: name) {
             try txn.removeAnchor(peer: name, type: anchor.type, scope: anchor.scope)
         }
@@ -39,7 +39,7 @@ extension PeerState {
 extension PeerState {
     /// Makes all links provisional. A link is confirmed when the peer shows its sample again.
     mutating func doubtLinks(
-        to name: String, at now: Instant, in txn: inout WriteTransaction
+        to name: PeerID, at now: Instant, in txn: inout WriteTransaction
     ) throws {
         guard try txn.peer(name)?.queue != nil else { return }
         let links = try txn.links(of: name)
@@ -59,7 +59,7 @@ extension PeerState {
     /// Doubts the links of an unchanged store because the peer has changed. All feeds are read from their beginning
     /// before the session decides what the links are worth.
     mutating func beginDoubt(
-        of name: String, at now: Instant, in txn: inout WriteTransaction
+        of name: PeerID, at now: Instant, in txn: inout WriteTransaction
     ) throws {
         guard try txn.peer(name)?.queue != nil else { return }
         try doubtLinks(to: name, at: now, in: &txn)
@@ -73,7 +73,7 @@ extension PeerState {
 
 extension WriteTransaction {
     /// Lets parked operations be tried again immediately.
-    mutating func unpark(_ reasons: Set<ParkReason>, of name: String) throws {
+    mutating func unpark(_ reasons: Set<ParkReason>, of name: PeerID) throws {
         let names = Set(reasons.map(\.rawValue))
         let groups = try pendingGroups(for: name).filter { group in
             group.state == .parked && group.reason.map(names.contains) ?? true
@@ -85,7 +85,7 @@ extension WriteTransaction {
     }
 
     /// Forgets how far the peer had seen our changes.
-    mutating func forgetAcknowledged(by name: String) throws {
+    mutating func forgetAcknowledged(by name: PeerID) throws {
         guard var known = try peer(name), known.acknowledged != nil else { return }
         known.acknowledged = nil
         try setPeer(known)

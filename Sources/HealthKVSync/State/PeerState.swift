@@ -83,9 +83,9 @@ struct PeerState: Codable, Sendable, Equatable {
 
 /// Notes of the engine in a store.
 enum EngineNotes {
-    static func state(_ peer: String) -> String { "peer:\(peer)" }
-    static func lease(_ peer: String) -> String { "lease:\(peer)" }
-    static func memory(_ peer: String) -> String { "memory:\(peer)" }
+    static func state(_ peer: PeerID) -> String { "peer:\(peer)" }
+    static func lease(_ peer: PeerID) -> String { "lease:\(peer)" }
+    static func memory(_ peer: PeerID) -> String { "memory:\(peer)" }
 
     static func encode(_ value: some Encodable) throws -> [UInt8] {
         let encoder = JSONEncoder()
@@ -165,12 +165,12 @@ private enum ReadStates {
 }
 
 extension SampleReading where Self: ~Copyable {
-    func state(of peer: String) throws -> PeerState {
+    func state(of peer: PeerID) throws -> PeerState {
         guard let bytes = try syncNote(EngineNotes.state(peer)) else { return PeerState() }
         return ReadStates.state(bytes)
     }
 
-    func lease(of peer: String) throws -> Lease {
+    func lease(of peer: PeerID) throws -> Lease {
         guard let bytes = try syncNote(EngineNotes.lease(peer)) else { return Lease() }
         return EngineNotes.decode(bytes, as: Lease.self) ?? Lease(damagedAt: currentToken.commit)
     }
@@ -182,7 +182,7 @@ extension WriteTransaction {
         try appendAudit(event: event.rawValue, sample: displaced.id, displaced: try EngineNotes.encode(displaced))
     }
 
-    mutating func setState(_ state: PeerState, of peer: String) throws {
+    mutating func setState(_ state: PeerState, of peer: PeerID) throws {
         let name = EngineNotes.state(peer)
         // An unchanged note costs no commit.
         if let bytes = try syncNote(name), ReadStates.state(bytes) == state { return }
@@ -191,7 +191,7 @@ extension WriteTransaction {
         ReadStates.remember(state, as: bytes)
     }
 
-    mutating func setLease(_ lease: Lease, of peer: String) throws {
+    mutating func setLease(_ lease: Lease, of peer: PeerID) throws {
         try setSyncNote(EngineNotes.lease(peer), try EngineNotes.encode(lease))
     }
 }

@@ -28,7 +28,7 @@ struct KnownReader: EngineNote, Sendable, Equatable {
     /// Returns the record after a greeting. A store that was restored or reinstalled replaces its former replica, which
     /// no longer exists. If the former replica greets nevertheless, two devices share a name, and the former one is
     /// refused.
-    func welcoming(_ greeting: PeerGreeting, as name: String) throws(PeerError) -> KnownReader {
+    func welcoming(_ greeting: PeerGreeting, as name: PeerID) throws(PeerError) -> KnownReader {
         let new = Replica(greeting)
         guard !former.contains(new) else {
             throw PeerError(
@@ -43,17 +43,17 @@ struct KnownReader: EngineNote, Sendable, Equatable {
 }
 
 extension SampleReading where Self: ~Copyable {
-    func reader(_ name: String) throws -> KnownReader {
+    func reader(_ name: PeerID) throws -> KnownReader {
         EngineNotes.decode(try syncNote(EngineNotes.reader(name)), as: KnownReader.self) ?? KnownReader()
     }
 }
 
 extension WriteTransaction {
-    mutating func setReader(_ reader: KnownReader, _ name: String) throws {
+    mutating func setReader(_ reader: KnownReader, _ name: PeerID) throws {
         try setSyncNote(EngineNotes.reader(name), try EngineNotes.encode(reader))
     }
 }
 
 extension EngineNotes {
-    static func reader(_ name: String) -> String { "reader:\(name)" }
+    static func reader(_ name: PeerID) -> String { "reader:\(name)" }
 }

@@ -11,23 +11,23 @@ struct ReaderMemory: EngineNote, Sendable, Equatable {
 }
 
 extension SampleReading where Self: ~Copyable {
-    func memory(of reader: String) throws -> ReaderMemory {
+    func memory(of reader: PeerID) throws -> ReaderMemory {
         EngineNotes.decode(try syncNote(EngineNotes.memory(reader)), as: ReaderMemory.self) ?? ReaderMemory()
     }
 }
 
 extension WriteTransaction {
     /// Stores the place in a writer's feed, in the transaction that stores the operations that came with it.
-    mutating func remember(_ place: ChangeToken, of writer: String) throws {
+    mutating func remember(_ place: ChangeToken, of writer: PeerID) throws {
         try changeMemory(of: writer) { $0.place = place.greatest(with: $0.place) }
     }
 
     /// Stores how far a reader has read; `nil` if it begins at the beginning.
-    mutating func rememberReading(upTo token: ChangeToken?, of reader: String) throws {
+    mutating func rememberReading(upTo token: ChangeToken?, of reader: PeerID) throws {
         try changeMemory(of: reader) { $0.read = token?.greatest(with: $0.read) }
     }
 
-    private mutating func changeMemory(of reader: String, _ change: (inout ReaderMemory) -> Void) throws {
+    private mutating func changeMemory(of reader: PeerID, _ change: (inout ReaderMemory) -> Void) throws {
         let before = try memory(of: reader)
         var memory = before
         change(&memory)

@@ -4,29 +4,29 @@ import HealthKV
 ///
 /// ```swift
 /// let backup = try SampleStore.open(at: folder)
-/// let sync = SyncEngine(store: store, peers: [SyncPeer(StorePeer(backup, name: "backup"), plan: .everything)])
+/// let sync = SyncEngine(store: store, peers: [SyncPeer(StorePeer(backup, id: "backup"), plan: .everything)])
 /// ```
 ///
 /// The other store knows each of its readers by a name, and stores under that name how far the reader has read. It
 /// refuses a reader whose name another reader has taken (`docs/decisions/0021-a-name-belongs-to-the-last-replica.md`).
 public struct StorePeer: RecordPeer {
     /// The name under which our store knows the other one.
-    public let name: String
-    private let givenName: String?
+    public let id: PeerID
+    private let givenName: PeerID?
     let reader = StoreReader()
     let other: SampleStore
 
     /// Creates a peer for a store under the name by which our store knows it. `ourName` is the name by which the other
     /// store knows ours; by default it is a name that no other copy of a store has. Give a name only if the other store
     /// also syncs with ours under that name, and only to one device.
-    public init(_ other: SampleStore, name: String, as ourName: String? = nil) {
+    public init(_ other: SampleStore, id: PeerID, as ourName: PeerID? = nil) {
         self.other = other
-        self.name = name
+        self.id = id
         givenName = ourName
     }
 
     /// Returns the name by which the other store knows ours.
-    func ourName() throws(PeerError) -> String {
+    func ourName() throws(PeerError) -> PeerID {
         if let name = givenName ?? reader.greeting?.defaultName { return name }
         throw PeerError(.invalid, "a reader without a name must greet first")
     }

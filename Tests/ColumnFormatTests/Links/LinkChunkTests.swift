@@ -23,7 +23,7 @@ import Testing
             let number = 1 << 52 | 1 << 20 | Int64(random.number(0..<2_048))
             return PackedLink(
                 hash: base | random.next() & mask, form: form,
-                sample: form == .byID ? SampleID(high: random.next(), low: random.next()) : nil, peerID: id,
+                sample: form == .byID ? SampleID(high: random.next(), low: random.next()) : nil, idAtPeer: id,
                 version: isOther ? random.pick([-3, -1, 0, .max, .min]) : numbers ? number : 1,
                 isProvisional: random.chance(0.3))
         }.sorted(by: PackedLink.isBefore)
@@ -69,8 +69,8 @@ import Testing
                     try chunk.find(range, into: &found)
                     #expect(found == expected.filter { range.contains($0.hash) }, "round \(round)")
                     var one: [PackedLink] = []
-                    try chunk.find(range, peerID: wanted.peerID, into: &one)
-                    #expect(one == expected.filter { range.contains($0.hash) && $0.peerID == wanted.peerID })
+                    try chunk.find(range, idAtPeer: wanted.idAtPeer, into: &one)
+                    #expect(one == expected.filter { range.contains($0.hash) && $0.idAtPeer == wanted.idAtPeer })
                 }
             }
         }
@@ -86,14 +86,14 @@ import Testing
         let range = (1 << 40) / UInt64(all / count)
         let links = (0..<count).map { _ in
             PackedLink(
-                hash: .random(in: 0..<range, using: &random), form: .byRow, peerID: SampleID(using: &random),
+                hash: .random(in: 0..<range, using: &random), form: .byRow, idAtPeer: SampleID(using: &random),
                 version: 1 << 52 | 1 << 20 | Int64(random.number(0..<2_048)), isProvisional: random.chance(0.5))
         }.sorted(by: PackedLink.isBefore)
         let chunks = Self.encode(links, key: key, pageSize: 4_096)
         // All chunks but the last are full.
         for chunk in chunks.dropLast() { #expect(chunk.value.count > 4_040) }
         let hints = links.map {
-            LinkHint(peerID: .random(in: 0..<range, using: &random), sample: $0.hash)
+            LinkHint(idAtPeer: .random(in: 0..<range, using: &random), sample: $0.hash)
         }.sorted()
         var encoder = LinkHintEncoder(pageSize: 4_096, precision: LinkHint.Precision(links: all))
         var (from, blocks) = (0, 0)
@@ -111,8 +111,8 @@ import Testing
         var random = SeededGenerator()
         for round in 0..<40 {
             let count = random.pick([1, 2, 64, 1_000, 5_000])
-            let pairs = (0..<count).map { _ in (peerID: random.next() >> 24, sample: random.next() >> 24) }
-            let hints = pairs.map { LinkHint(peerID: $0.peerID, sample: $0.sample) }.sorted()
+            let pairs = (0..<count).map { _ in (idAtPeer: random.next() >> 24, sample: random.next() >> 24) }
+            let hints = pairs.map { LinkHint(idAtPeer: $0.idAtPeer, sample: $0.sample) }.sorted()
             let precision = LinkHint.Precision(links: random.pick([count, 1, 1 << 30]))
             var encoder = LinkHintEncoder(pageSize: 4_096, precision: precision)
             var from = 0
@@ -129,7 +129,7 @@ import Testing
             for pair in pairs.prefix(50) {
                 var ranges: [ClosedRange<UInt64>] = []
                 for block in blocks {
-                    try LinkHintBlock(block.rawBytes, key: key.rawBytes).find(pair.peerID, into: &ranges)
+                    try LinkHintBlock(block.rawBytes, key: key.rawBytes).find(pair.idAtPeer, into: &ranges)
                 }
                 #expect(ranges.contains { $0.contains(pair.sample) }, "round \(round)")
             }

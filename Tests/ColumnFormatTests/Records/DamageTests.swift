@@ -123,7 +123,7 @@ import TestSupport
         for _ in 0..<Self.rounds {
             let links = LinkChunkTests.links(random.pick([1, 2, 30, 150]), &random)
             let chunk = LinkChunkTests.encode(links, key: key, pageSize: 4_096)[0].value
-            let hints = links.map { LinkHint(peerID: random.next() >> 24, sample: $0.hash) }.sorted()
+            let hints = links.map { LinkHint(idAtPeer: random.next() >> 24, sample: $0.hash) }.sorted()
             var encoder = LinkHintEncoder(pageSize: 4_096, precision: LinkHint.Precision(links: hints.count))
             let block = encoder.block(hints[...], commit: 1) { _ in key }.value
             let values = [chunk, block].map { Forgery.resealed(Forgery.damaged($0, &random)) ?? $0 }

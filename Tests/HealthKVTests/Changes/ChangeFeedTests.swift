@@ -193,7 +193,7 @@ import TestSupport
             try store.write { txn in
                 for sample in samples[..<15] { try txn.delete(id: sample.id) }
                 let now = Instant.day(0)
-                try txn.setPeer(RegisteredPeer(name: "tablet", registered: now, lastSeen: now))
+                try txn.setPeer(RegisteredPeer(id: "tablet", registered: now, lastSeen: now))
             }
             func upkeep() throws { while try store.maintain() {} }
             clock.advance(by: 29 * day)

@@ -82,7 +82,7 @@ struct FeedCondensingTests {
         var options = tightOptions()
         (options.limits.changeRecordsPerStep, options.limits.changeRecords) = (64, 32)
         try withStore(options: options) { store throws in
-            try store.write { try $0.setPeer(RegisteredPeer(name: "hub", registered: .day(0), lastSeen: .day(0))) }
+            try store.write { try $0.setPeer(RegisteredPeer(id: "hub", registered: .day(0), lastSeen: .day(0))) }
             for index in 0..<300 { try store.save(Sample(.stepCount, 1, .count, at: .day(0, index))) }
             let token = try store.read { $0.currentToken }
             for index in 300..<600 { try store.save(Sample(.stepCount, 1, .count, at: .day(0, index))) }

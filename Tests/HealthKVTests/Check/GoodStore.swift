@@ -45,7 +45,7 @@ enum GoodStore {
         try store.write { txn in
             try txn.enqueue(PendingOperation(peer: "p", kind: .save, sample: lonely, version: 1))
             try txn.enqueue(PendingOperation(peer: "q", kind: .save, sample: lonely, version: 1))
-            try txn.setLink(PeerLink(peer: "p", sample: lonely, peerID: SampleID(), version: 1))
+            try txn.setLink(PeerLink(peer: "p", sample: lonely, idAtPeer: SampleID(), version: 1))
             // Longer than a page, so that it has pages of its own.
             try txn.setAnchor(
                 Anchor(
@@ -61,7 +61,7 @@ enum GoodStore {
     private static func linkSteps(_ txn: inout HealthKV.WriteTransaction) throws {
         var left = links
         for sample in try txn.samples(of: .stepCount, from: .day(2), to: .day(3)) where left > 0 {
-            try txn.setLink(PeerLink(peer: "r", sample: sample.id, peerID: SampleID(), version: 1))
+            try txn.setLink(PeerLink(peer: "r", sample: sample.id, idAtPeer: SampleID(), version: 1))
             left -= 1
         }
     }

@@ -166,7 +166,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
             var encoder = LinkHintEncoder(pageSize: 4_096, precision: LinkHint.Precision(links: GoodStore.links))
             let keys = try blocks(txn, .hints)
             #expect(keys.count == 1)
-            let hints = (0..<10).map { LinkHint(peerID: LinkKey.hash(keys[0]) + $0, sample: 5) }
+            let hints = (0..<10).map { LinkHint(idAtPeer: LinkKey.hash(keys[0]) + $0, sample: 5) }
             try txn.put(.links, keys[0], encoder.block(hints[...], commit: txn.commit) { _ in keys[0] }.value)
         },
         PlantedFault(.linksDiffer, "a packed link names no sample") { txn in
@@ -238,7 +238,7 @@ extension PlantedFault {
     }
 
     private static func peer(_ txn: borrowing HealthKV.WriteTransaction, _ name: String) -> [UInt8] {
-        PeerKey.peer(name, txn.state.header.hashKey)
+        PeerKey.peer(PeerID(name), txn.state.header.hashKey)
     }
 
     /// The keys of a kind of blocks of the peer with packed links.

@@ -79,7 +79,7 @@ enum GoldenHistory {
             try transaction.save(edited)
         }
         try store.write { transaction in
-            try transaction.setPeer(RegisteredPeer(name: "peer", registered: .earliest, lastSeen: .earliest))
+            try transaction.setPeer(RegisteredPeer(id: "peer", registered: .earliest, lastSeen: .earliest))
             try transaction.setAnchor(
                 Anchor(peer: "peer", type: .stepCount, token: [1, 2, 3], time: .earliest, outcome: "ok"))
             try transaction.enqueue(PendingOperation(peer: "peer", kind: .save, sample: id(1), version: 2))
@@ -95,7 +95,7 @@ enum GoldenHistory {
     /// What the peer calls a step: some by their own ids, some of them deleted.
     static func link(_ number: UInt64) -> PeerLink {
         PeerLink(
-            peer: "peer", sample: id(number), peerID: number % 40 == 7 ? id(number) : id(number + 1_000_000),
+            peer: "peer", sample: id(number), idAtPeer: number % 40 == 7 ? id(number) : id(number + 1_000_000),
             version: number % 30 == 9 ? -1 : 1 << 52 | Int64(number % 2_000), isProvisional: number % 3 == 0)
     }
 

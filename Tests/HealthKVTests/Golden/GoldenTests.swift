@@ -77,7 +77,7 @@ struct GoldenTests {
         for number in Array(GoldenHistory.links) + [GoldenHistory.links.upperBound] {
             let link = GoldenHistory.link(number)
             #expect(try golden.read { try $0.link(peer: "peer", sample: link.sample) } == link)
-            #expect(try golden.read { try $0.link(peer: "peer", peerID: link.peerID) } == link)
+            #expect(try golden.read { try $0.link(peer: "peer", idAtPeer: link.idAtPeer) } == link)
         }
         #expect(try golden.read { try $0.deletedSample(id: GoldenHistory.id(50)) }?.isHidden == true)
         #expect(try fresh.check().findings == [])

@@ -36,7 +36,7 @@ import TestSupport
             }
             let gone = try txn.samples(of: .stepCount, limit: 50).map(\.id)
             for id in gone { try txn.delete(id: id) }
-            try txn.setPeer(RegisteredPeer(name: "peer", registered: .day(0), lastSeen: .day(0)))
+            try txn.setPeer(RegisteredPeer(id: "peer", registered: .day(0), lastSeen: .day(0)))
             try txn.setAnchor(Anchor(peer: "peer", type: .stepCount, token: [7], time: .day(0)))
         }
         #expect(

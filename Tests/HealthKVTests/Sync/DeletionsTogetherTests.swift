@@ -153,13 +153,13 @@ struct DeletionsTogetherTests {
             let store = try SampleStore.temporary(options: options)
             try store.write { txn in
                 let start = Instant.day(1)
-                for name in ["other", "health"] {
+                for name: PeerID in ["other", "health"] {
                     try txn.setPeer(
                         RegisteredPeer(
-                            name: name, registered: start, lastSeen: start,
+                            id: name, registered: start, lastSeen: start,
                             queue: QueueRule(types: nil, takesImports: name == "other")))
                     for id in Self.ids.prefix(20) {
-                        try txn.setLink(PeerLink(peer: name, sample: id, peerID: id, version: 1))
+                        try txn.setLink(PeerLink(peer: name, sample: id, idAtPeer: id, version: 1))
                     }
                 }
             }

@@ -6,10 +6,10 @@ import Testing
 /// Links against a dictionary, while samples come, move and go.
 @Suite struct LinkModelTests {
     private struct Model {
-        var links: [String: [SampleID: PeerLink]] = ["a": [:], "b": [:]]
+        var links: [PeerID: [SampleID: PeerLink]] = ["a": [:], "b": [:]]
 
         mutating func set(_ link: PeerLink) {
-            for (sample, other) in links[link.peer]! where other.peerID == link.peerID {
+            for (sample, other) in links[link.peer]! where other.idAtPeer == link.idAtPeer {
                 links[link.peer]![sample] = nil
             }
             links[link.peer]![link.sample] = link
@@ -46,12 +46,12 @@ import Testing
             let isSame = random.chance(0.1)
             let version = random.pick([-3, -1, 0, 1, 1 << 52 | 5 << 11 | Int64(random.number(0..<2_048))])
             let link = PeerLink(
-                peer: random.pick(["a", "b"]), sample: id, peerID: isSame ? id : random.pick(pool.peerIDs),
+                peer: random.pick(["a", "b"]), sample: id, idAtPeer: isSame ? id : random.pick(pool.peerIDs),
                 version: version, isProvisional: random.chance(0.5))
             try txn.setLink(link)
             model.set(link)
         case 8, 9:
-            let peer = random.pick(["a", "b"])
+            let peer: PeerID = random.pick(["a", "b"])
             guard let link = try txn.link(peer: peer, sample: id) else { return }
             try txn.removeLink(link)
             model.links[peer]![id] = nil
@@ -72,7 +72,7 @@ import Testing
             _ = try txn.delete(
                 .range(of: .bodyMass, from: .day(random.number(0..<10)), to: .day(random.number(8..<20))))
         case 19 where random.chance(0.05):
-            let peer = random.pick(["a", "b"])
+            let peer: PeerID = random.pick(["a", "b"])
             try txn.removePeer(peer)
             model.links[peer] = [:]
         default: break
@@ -83,13 +83,13 @@ import Testing
         try store.read { txn in
             var all: Set<PeerLink> = []
             for (peer, links) in model.links {
-                let byPeerID = Dictionary(uniqueKeysWithValues: links.values.map { ($0.peerID, $0) })
+                let byPeerID = Dictionary(uniqueKeysWithValues: links.values.map { ($0.idAtPeer, $0) })
                 for id in pool.samples {
                     let found = try txn.link(peer: peer, sample: id)
                     #expect(found == links[id], "round \(round)")
                 }
                 for id in pool.peerIDs {
-                    let found = try txn.link(peer: peer, peerID: id)
+                    let found = try txn.link(peer: peer, idAtPeer: id)
                     #expect(found == byPeerID[id], "round \(round)")
                 }
                 let listed = try txn.links(of: peer)

@@ -18,7 +18,7 @@ import Testing
         var options = LinkTests.options()
         options.limits.linkLevelRatio = 0
         try withStore(options: options) { store throws in
-            var links = (0..<120).map { _ in PeerLink(peer: "p", sample: SampleID(), peerID: SampleID(), version: 5) }
+            var links = (0..<120).map { _ in PeerLink(peer: "p", sample: SampleID(), idAtPeer: SampleID(), version: 5) }
             let made = links
             try store.write { txn in
                 for (index, link) in made.enumerated() {
@@ -30,9 +30,9 @@ import Testing
             for round in 1..<8 {
                 // One keeps its id of the peer, one gets another, two change theirs, one is taken back.
                 links[round].version = 6
-                links[round + 10].peerID = SampleID()
-                (links[round + 20].peerID, links[round + 30].peerID) = (
-                    links[round + 30].peerID, links[round + 20].peerID
+                links[round + 10].idAtPeer = SampleID()
+                (links[round + 20].idAtPeer, links[round + 30].idAtPeer) = (
+                    links[round + 30].idAtPeer, links[round + 20].idAtPeer
                 )
                 let (changed, taken) = (links, made[round + 40])
                 try store.write { txn in
@@ -44,12 +44,12 @@ import Testing
                 try LinkTests.pack(store)
                 #expect(try LinkTests.kinds(store)[.directory] == round + 1)
                 let held = links.enumerated().filter { !(41...round + 40).contains($0.offset) }.map(\.element)
-                for link in held { try LinkTests.expect(link, for: link.sample, link.peerID, in: store) }
+                for link in held { try LinkTests.expect(link, for: link.sample, link.idAtPeer, in: store) }
                 for index in 41...round + 40 {
-                    try LinkTests.expect(nil, for: made[index].sample, made[index].peerID, in: store)
+                    try LinkTests.expect(nil, for: made[index].sample, made[index].idAtPeer, in: store)
                 }
                 for index in 11...round + 10 {
-                    #expect(try store.read { try $0.link(peer: "p", peerID: made[index].peerID) } == nil)
+                    #expect(try store.read { try $0.link(peer: "p", idAtPeer: made[index].idAtPeer) } == nil)
                 }
                 #expect(try Set(store.read { try $0.links(of: "p") }) == Set(held))
                 try store.expectClean()
@@ -70,7 +70,7 @@ import Testing
             for round in 1...100 {
                 try store.write { txn in
                     for _ in 0..<10 {
-                        try txn.setLink(PeerLink(peer: "p", sample: SampleID(), peerID: SampleID(), version: 5))
+                        try txn.setLink(PeerLink(peer: "p", sample: SampleID(), idAtPeer: SampleID(), version: 5))
                     }
                 }
                 let before = Set(try LinkTests.records(store).map(\.value))
@@ -91,7 +91,7 @@ import Testing
     @Test("Links that cannot be read keep no sample from being saved or deleted, and no other work from being done")
     func damaged() throws {
         try withStore(options: LinkTests.options()) { store throws in
-            let links = (0..<80).map { _ in PeerLink(peer: "p", sample: SampleID(), peerID: SampleID(), version: 5) }
+            let links = (0..<80).map { _ in PeerLink(peer: "p", sample: SampleID(), idAtPeer: SampleID(), version: 5) }
             try store.write { txn in
                 for (index, link) in links.enumerated() {
                     try txn.save(LinkTests.weight(link.sample, day: index))
@@ -99,7 +99,7 @@ import Testing
                 }
             }
             try LinkTests.pack(store)
-            let late = PeerLink(peer: "p", sample: SampleID(), peerID: SampleID(), version: 6)
+            let late = PeerLink(peer: "p", sample: SampleID(), idAtPeer: SampleID(), version: 6)
             try store.write { txn in
                 for key in try LinkTable.linkKeys(PeerKey.peer("p", txn.state.header.hashKey), .chunk, in: txn.snapshot)
                 {
@@ -130,14 +130,14 @@ import Testing
             }
             try store.rebuild()
             try LinkTests.pack(store)
-            try LinkTests.expect(late, for: late.sample, late.peerID, in: store)
+            try LinkTests.expect(late, for: late.sample, late.idAtPeer, in: store)
         }
     }
 
     @Test("Links that were forged are refused or read, are found by a check, and end no process") func forged() throws {
         var random = SeededGenerator()
         let store = try SampleStore.temporary(options: LinkTests.options())
-        let links = (0..<60).map { _ in PeerLink(peer: "p", sample: SampleID(), peerID: SampleID(), version: 5) }
+        let links = (0..<60).map { _ in PeerLink(peer: "p", sample: SampleID(), idAtPeer: SampleID(), version: 5) }
         try store.write { txn in
             for link in links { try txn.save(LinkTests.weight(link.sample)) }
             for link in links { try txn.setLink(link) }
@@ -152,7 +152,7 @@ import Testing
                 try store.read { txn in
                     for link in links {
                         _ = try? txn.link(peer: "p", sample: link.sample)
-                        _ = try? txn.link(peer: "p", peerID: link.peerID)
+                        _ = try? txn.link(peer: "p", idAtPeer: link.idAtPeer)
                     }
                     _ = try txn.links(of: "p")
                 }
@@ -179,12 +179,12 @@ import Testing
             let precision = read.precision
             var forged = hints.map { hint in
                 LinkHint(
-                    peerID: hint.hash << UInt64(40 - precision.hashBits),
+                    idAtPeer: hint.hash << UInt64(40 - precision.hashBits),
                     sample: hint.place << UInt64(40 - precision.placeBits))
             }
             let index = random.number(0..<forged.count)
             forged[index].packed ^= 1 << UInt64(random.number(24 - precision.placeBits..<24))
-            if random.chance(0.3) { forged = forged.map { LinkHint(peerID: $0.packed >> 30, sample: 7) } }
+            if random.chance(0.3) { forged = forged.map { LinkHint(idAtPeer: $0.packed >> 30, sample: 7) } }
             forged.sort()
             var encoder = LinkHintEncoder(pageSize: 65_536, precision: precision)
             return encoder.block(forged[...], commit: 9) { _ in block.key }.value
@@ -195,14 +195,16 @@ import Testing
         switch random.number(0..<4) {
         case 0: links[one].hash = random.next() >> 24
         case 1: for index in links.indices { links[index].hash = random.next() >> 24 }
-        case 2 where one != other: links[one].peerID = links[other].peerID
+        case 2 where one != other: links[one].idAtPeer = links[other].idAtPeer
         case 3: links.removeFirst(max(1, one))
         default:
             links = links.map { link in
-                PackedLink(hash: 1 << 40 - 1, form: .byRow, peerID: link.peerID, version: 1, isProvisional: false)
+                PackedLink(hash: 1 << 40 - 1, form: .byRow, idAtPeer: link.idAtPeer, version: 1, isProvisional: false)
             }
         }
-        if links.isEmpty { links = [PackedLink(hash: 0, form: .byRow, peerID: .zero, version: 0, isProvisional: true)] }
+        if links.isEmpty {
+            links = [PackedLink(hash: 0, form: .byRow, idAtPeer: .zero, version: 0, isProvisional: true)]
+        }
         links.sort(by: PackedLink.isBefore)
         var encoder = LinkChunkEncoder(pageSize: 65_536)
         return encoder.chunk(links[...], commit: 9) { _ in block.key }.value
@@ -232,10 +234,10 @@ import Testing
                 links.append(
                     areOwn
                         ? PeerLink(
-                            peer: "HealthKit", sample: sample.id, peerID: SampleID(using: &random),
+                            peer: "HealthKit", sample: sample.id, idAtPeer: SampleID(using: &random),
                             version: PeerNumber.next(version: 1, clock, above: 0), isProvisional: random.chance(0.1))
                         : PeerLink(
-                            peer: "HealthKit", sample: sample.id, peerID: sample.id, version: -2))
+                            peer: "HealthKit", sample: sample.id, idAtPeer: sample.id, version: -2))
             }
             let (rows, made) = (batch, links)
             try store.write { txn in

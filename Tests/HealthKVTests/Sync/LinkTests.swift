@@ -57,12 +57,12 @@ import Testing
     }
 
     static func expect(
-        _ link: PeerLink?, for sample: SampleID, _ peerID: SampleID, in store: SampleStore,
+        _ link: PeerLink?, for sample: SampleID, _ idAtPeer: SampleID, in store: SampleStore,
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
         try store.read { txn in
             let bySample = try txn.link(peer: "p", sample: sample)
-            let byPeerID = try txn.link(peer: "p", peerID: peerID)
+            let byPeerID = try txn.link(peer: "p", idAtPeer: idAtPeer)
             #expect(bySample == link, sourceLocation: sourceLocation)
             #expect(byPeerID == link, sourceLocation: sourceLocation)
         }
@@ -72,7 +72,7 @@ import Testing
     func packed() throws {
         try withStore(options: Self.options()) { store throws in
             let samples = (0..<300).map { _ in SampleID() }
-            let links = samples.map { PeerLink(peer: "p", sample: $0, peerID: SampleID(), version: 5) }
+            let links = samples.map { PeerLink(peer: "p", sample: $0, idAtPeer: SampleID(), version: 5) }
             try store.write { txn in
                 for (index, id) in samples.enumerated() { try txn.save(Self.weight(id, day: index)) }
                 for link in links { try txn.setLink(link) }
@@ -80,16 +80,16 @@ import Testing
             try Self.pack(store)
             let kinds = try Self.kinds(store)
             #expect(kinds[.chunk]! > 5 && kinds[.hints]! > 1)
-            for link in links { try Self.expect(link, for: link.sample, link.peerID, in: store) }
+            for link in links { try Self.expect(link, for: link.sample, link.idAtPeer, in: store) }
             #expect(try store.read { try $0.links(of: "p") } == links.sorted { $0.sample < $1.sample })
             let packed = try Self.records(store).map(\.value)
             // What is set as it is leaves no trace.
             try store.write { try $0.setLink(links[0]) }
             #expect(try Self.records(store).map(\.value) == packed)
             var changed = links[1]
-            (changed.peerID, changed.version, changed.isProvisional) = (SampleID(), 7, true)
+            (changed.idAtPeer, changed.version, changed.isProvisional) = (SampleID(), 7, true)
             let moved = changed
-            let taken = PeerLink(peer: "p", sample: samples[3], peerID: links[2].peerID, version: 8)
+            let taken = PeerLink(peer: "p", sample: samples[3], idAtPeer: links[2].idAtPeer, version: 8)
             try store.write { txn in
                 try txn.setLink(moved)
                 try txn.removeLink(links[4])
@@ -99,11 +99,11 @@ import Testing
             let kept = try Self.records(store).filter { LinkKey.kind($0.key)!.rawValue >= 2 }.map(\.value)
             #expect(kept == packed)
             for _ in 0..<2 {
-                try Self.expect(moved, for: samples[1], moved.peerID, in: store)
-                try Self.expect(nil, for: samples[4], links[1].peerID, in: store)
-                try Self.expect(nil, for: samples[2], links[4].peerID, in: store)
-                try Self.expect(taken, for: samples[3], links[2].peerID, in: store)
-                try Self.expect(nil, for: samples[4], links[3].peerID, in: store)
+                try Self.expect(moved, for: samples[1], moved.idAtPeer, in: store)
+                try Self.expect(nil, for: samples[4], links[1].idAtPeer, in: store)
+                try Self.expect(nil, for: samples[2], links[4].idAtPeer, in: store)
+                try Self.expect(taken, for: samples[3], links[2].idAtPeer, in: store)
+                try Self.expect(nil, for: samples[4], links[3].idAtPeer, in: store)
                 #expect(try store.read { try $0.links(of: "p").count } == 298)
                 try store.expectClean()
                 try Self.pack(store)
@@ -117,7 +117,7 @@ import Testing
     func leaving() throws {
         try withStore(options: Self.options()) { store throws in
             let samples = (0..<60).map { _ in SampleID() }
-            let links = samples.map { PeerLink(peer: "p", sample: $0, peerID: SampleID(), version: 5) }
+            let links = samples.map { PeerLink(peer: "p", sample: $0, idAtPeer: SampleID(), version: 5) }
             try store.write { txn in
                 for (index, id) in samples.enumerated() { try txn.save(Self.weight(id, day: index)) }
                 for link in links { try txn.setLink(link) }
@@ -133,7 +133,7 @@ import Testing
                 try txn.delete(.range(of: .bodyMass, from: .day(20), to: .day(60)))
             }
             for _ in 0..<2 {
-                for link in links { try Self.expect(link, for: link.sample, link.peerID, in: store) }
+                for link in links { try Self.expect(link, for: link.sample, link.idAtPeer, in: store) }
                 try store.expectClean()
                 try Self.pack(store)
             }
@@ -143,7 +143,7 @@ import Testing
 
     @Test("A closure that fails undoes what it did to packed links") func undone() throws {
         try withStore(options: Self.options()) { store throws in
-            let link = PeerLink(peer: "p", sample: SampleID(), peerID: SampleID(), version: 5)
+            let link = PeerLink(peer: "p", sample: SampleID(), idAtPeer: SampleID(), version: 5)
             try store.write { txn in
                 try txn.save(Self.weight(link.sample))
                 try txn.setLink(link)
@@ -156,9 +156,9 @@ import Testing
                     throw Refusal()
                 }
             }
-            try Self.expect(link, for: link.sample, link.peerID, in: store)
+            try Self.expect(link, for: link.sample, link.idAtPeer, in: store)
             try store.write { try $0.delete(id: link.sample) }
-            try Self.expect(link, for: link.sample, link.peerID, in: store)
+            try Self.expect(link, for: link.sample, link.idAtPeer, in: store)
         }
     }
 
@@ -170,8 +170,8 @@ import Testing
             let key = KeyedHash(key0: 1, key1: 2)
             #expect(IdentityHash.ofLinked(pair.0, key) == IdentityHash.ofLinked(pair.1, key))
             try withStore(options: Self.options()) { store throws in
-                let link = PeerLink(peer: "p", sample: pair.0, peerID: SampleID(), version: 5)
-                let other = PeerLink(peer: "p", sample: pair.1, peerID: SampleID(), version: 6)
+                let link = PeerLink(peer: "p", sample: pair.0, idAtPeer: SampleID(), version: 5)
+                let other = PeerLink(peer: "p", sample: pair.1, idAtPeer: SampleID(), version: 6)
                 let isImported = index % 2 == 0
                 var batch = SampleBatch()
                 batch.append(Self.weight(pair.1, day: 3))
@@ -181,29 +181,29 @@ import Testing
                     try txn.setLink(link)
                 }
                 try Self.pack(store)
-                try Self.expect(nil, for: pair.1, other.peerID, in: store)
+                try Self.expect(nil, for: pair.1, other.idAtPeer, in: store)
                 try store.write { txn in
                     if isImported { _ = try txn.importBatch(later) } else { try txn.save(Self.weight(pair.1, day: 3)) }
                 }
                 for round in 0..<2 {
-                    try Self.expect(link, for: pair.0, link.peerID, in: store)
-                    try Self.expect(nil, for: pair.1, other.peerID, in: store)
+                    try Self.expect(link, for: pair.0, link.idAtPeer, in: store)
+                    try Self.expect(nil, for: pair.1, other.idAtPeer, in: store)
                     if round == 0 { try Self.pack(store) }
                 }
                 try store.write { try $0.setLink(other) }
                 try Self.pack(store)
-                try Self.expect(link, for: pair.0, link.peerID, in: store)
-                try Self.expect(other, for: pair.1, other.peerID, in: store)
+                try Self.expect(link, for: pair.0, link.idAtPeer, in: store)
+                try Self.expect(other, for: pair.1, other.idAtPeer, in: store)
                 // The one that is left is packed by its hash, and the other one comes again.
                 try store.write { txn in
                     try txn.purge(id: pair.1)
                     try txn.removeLink(other)
-                    try txn.setLink(PeerLink(peer: "p", sample: pair.0, peerID: link.peerID, version: 7))
+                    try txn.setLink(PeerLink(peer: "p", sample: pair.0, idAtPeer: link.idAtPeer, version: 7))
                 }
                 try Self.pack(store)
                 try store.write { _ = try $0.importBatch(later) }
                 #expect(try store.read { try $0.link(peer: "p", sample: pair.1) } == nil)
-                #expect(try store.read { try $0.link(peer: "p", peerID: link.peerID) }?.sample == pair.0)
+                #expect(try store.read { try $0.link(peer: "p", idAtPeer: link.idAtPeer) }?.sample == pair.0)
                 try store.expectClean()
             }
         }
@@ -211,8 +211,8 @@ import Testing
 
     @Test("Rebuilding makes links under the peer's ids from those under samples") func rebuilding() throws {
         try withStore(options: Self.options()) { store throws in
-            let links = (0..<80).map { _ in PeerLink(peer: "p", sample: SampleID(), peerID: SampleID(), version: 5) }
-            let late = PeerLink(peer: "p", sample: SampleID(), peerID: SampleID(), version: 6)
+            let links = (0..<80).map { _ in PeerLink(peer: "p", sample: SampleID(), idAtPeer: SampleID(), version: 5) }
+            let late = PeerLink(peer: "p", sample: SampleID(), idAtPeer: SampleID(), version: 6)
             try store.write { txn in
                 for link in links { try txn.save(Self.weight(link.sample)) }
                 for link in links { try txn.setLink(link) }
@@ -221,13 +221,13 @@ import Testing
             try store.write { txn in
                 try txn.setLink(late)
                 let peer = PeerKey.peer("p", txn.state.header.hashKey)
-                try SyncTable.forget(LinkKey.recent(peer, .byPeerID, late.peerID), as: RecentLink.self, in: &txn)
+                try SyncTable.forget(LinkKey.recent(peer, .byPeerID, late.idAtPeer), as: RecentLink.self, in: &txn)
                 for key in try LinkTable.linkKeys(peer, .hints, in: txn.snapshot) { try txn.remove(.links, key) }
             }
             #expect(try store.check().findings.map(\.kind) == [.linksDiffer, .linksDiffer])
-            #expect(try store.read { try $0.link(peer: "p", peerID: links[0].peerID) } == nil)
+            #expect(try store.read { try $0.link(peer: "p", idAtPeer: links[0].idAtPeer) } == nil)
             try store.rebuild()
-            for link in links + [late] { try Self.expect(link, for: link.sample, link.peerID, in: store) }
+            for link in links + [late] { try Self.expect(link, for: link.sample, link.idAtPeer, in: store) }
             try store.expectClean()
         }
     }

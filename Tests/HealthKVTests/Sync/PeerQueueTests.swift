@@ -6,17 +6,17 @@ import Testing
 /// Changes that peers are to hear of are queued in the transaction that makes them.
 @Suite("Queues of peers")
 struct PeerQueueTests {
-    private func register(_ store: SampleStore, _ name: String, _ types: Set<SampleType>?, imports: Bool = false) throws
+    private func register(_ store: SampleStore, _ name: PeerID, _ types: Set<SampleType>?, imports: Bool = false) throws
     {
         try store.write { txn in
             try txn.setPeer(
                 RegisteredPeer(
-                    name: name, registered: .day(0), lastSeen: .day(0),
+                    id: name, registered: .day(0), lastSeen: .day(0),
                     queue: QueueRule(types: types, takesImports: imports)))
         }
     }
 
-    private func pending(_ store: SampleStore, _ peer: String) throws -> [PendingOperation] {
+    private func pending(_ store: SampleStore, _ peer: PeerID) throws -> [PendingOperation] {
         try store.read { try $0.pending(for: peer) }
     }
 
@@ -88,7 +88,7 @@ struct PeerQueueTests {
     @Test("C25: what comes from a peer is queued for the others, and imports for those only that take them")
     func received() throws {
         try withStore { store throws in
-            for name in ["health", "phone"] { try register(store, name, nil) }
+            for name: PeerID in ["health", "phone"] { try register(store, name, nil) }
             try register(store, "server", nil, imports: true)
             try store.write { txn in
                 try txn.receiving(from: "phone") { txn in
@@ -118,7 +118,7 @@ struct PeerQueueTests {
             try store.write { txn in
                 for operation in try txn.pending(for: "health") {
                     try txn.setLink(
-                        PeerLink(peer: "health", sample: operation.sample, peerID: SampleID(), version: 1))
+                        PeerLink(peer: "health", sample: operation.sample, idAtPeer: SampleID(), version: 1))
                     try txn.removePending(operation)
                 }
                 try txn.delete(.range(of: .bodyMass, from: .day(1, 100)))
@@ -147,10 +147,10 @@ struct PeerQueueTests {
             let imported = batch
             try store.write { txn in
                 try txn.importBatch(imported)
-                for peer in ["health", "tablet"] {
+                for peer: PeerID in ["health", "tablet"] {
                     for operation in try txn.pending(for: peer) { try txn.removePending(operation) }
                     for sample in try txn.samples(of: .stepCount) {
-                        try txn.setLink(PeerLink(peer: peer, sample: sample.id, peerID: SampleID(), version: 1))
+                        try txn.setLink(PeerLink(peer: peer, sample: sample.id, idAtPeer: SampleID(), version: 1))
                     }
                 }
             }
@@ -275,7 +275,7 @@ struct PeerQueueTests {
     func followerBehindItsOwnCommit() throws {
         try withStore { store throws in
             try store.write { txn in
-                try txn.setPeer(RegisteredPeer(name: "tablet", registered: .day(0), lastSeen: .day(0)))
+                try txn.setPeer(RegisteredPeer(id: "tablet", registered: .day(0), lastSeen: .day(0)))
                 try txn.acknowledge(peer: "tablet", txn.currentToken)
             }
             func theirs(_ day: Int) -> Sample {
@@ -314,11 +314,11 @@ struct PeerQueueTests {
             let first = Sample(.bodyMass, 72, .kilogram, at: .day(1))
             let id = first.id
             try store.write { txn in
-                try txn.setPeer(RegisteredPeer(name: "tablet", registered: .day(0), lastSeen: .day(0)))
+                try txn.setPeer(RegisteredPeer(id: "tablet", registered: .day(0), lastSeen: .day(0)))
                 try txn.save(first)
                 // Apple Health holds it under this number.
                 let number = PeerNumber.last(version: 4)
-                try txn.setLink(PeerLink(peer: "health", sample: id, peerID: SampleID(), version: number))
+                try txn.setLink(PeerLink(peer: "health", sample: id, idAtPeer: SampleID(), version: number))
                 for operation in try txn.pending(for: "health") { try txn.removePending(operation) }
             }
             let sample = try #require(try store.read { try $0.sample(id: id) })

@@ -9,11 +9,11 @@ import Testing
 struct QueueDirectoryTests {
     private struct Failure: Error {}
 
-    private func register(_ store: SampleStore, _ name: String = "health") throws {
+    private func register(_ store: SampleStore, _ name: PeerID = "health") throws {
         try store.write { txn in
             try txn.setPeer(
                 RegisteredPeer(
-                    name: name, registered: .day(0), lastSeen: .day(0), queue: QueueRule(types: nil)))
+                    id: name, registered: .day(0), lastSeen: .day(0), queue: QueueRule(types: nil)))
         }
     }
 
@@ -25,7 +25,7 @@ struct QueueDirectoryTests {
             var random = SeededGenerator(seed: seed)
             try withStore(options: tightOptions()) { store throws in
                 let types: [SampleType] = [.bodyMass, .stepCount, SampleType("com.example.custom")]
-                let peers = ["health", "watch#2"]
+                let peers: [PeerID] = ["health", "watch#2"]
                 var model: [String: (operation: PendingOperation, type: SampleType)] = [:]
                 for round in 0..<40 {
                     let fails = random.number(0..<4) == 0
@@ -74,7 +74,7 @@ struct QueueDirectoryTests {
     }
 
     private func compare(
-        _ store: SampleStore, _ model: [(operation: PendingOperation, type: SampleType)], _ peers: [String],
+        _ store: SampleStore, _ model: [(operation: PendingOperation, type: SampleType)], _ peers: [PeerID],
         seed: UInt64, rebuilt: Bool
     ) throws {
         try store.read { txn in
@@ -187,7 +187,7 @@ struct QueueDirectoryTests {
             let ids = samples.map(\.id)
             try store.write { txn in
                 for operation in try txn.pending(for: "health") { try txn.removePending(operation) }
-                try txn.setLink(PeerLink(peer: "health", sample: ids[0], peerID: SampleID(), version: 1))
+                try txn.setLink(PeerLink(peer: "health", sample: ids[0], idAtPeer: SampleID(), version: 1))
             }
             try store.write { txn in for id in ids { _ = try txn.delete(id: id) } }
             try store.write { txn in

@@ -5,7 +5,7 @@ import Testing
 
 /// Peers, anchors, links, queues and the audit record live in the transactions of the samples.
 @Suite struct SyncTablesTests {
-    private func operation(_ peer: String, _ sample: SampleID = SampleID()) -> PendingOperation {
+    private func operation(_ peer: PeerID, _ sample: SampleID = SampleID()) -> PendingOperation {
         PendingOperation(peer: peer, kind: .save, sample: sample, version: 1)
     }
 
@@ -67,7 +67,7 @@ import Testing
                         PendingOperation(peer: "p", kind: .save, sample: SampleID(), version: 1), of: wrong)
                 },
                 { txn in
-                    var peer = RegisteredPeer(name: "p", registered: .day(0), lastSeen: .day(0))
+                    var peer = RegisteredPeer(id: "p", registered: .day(0), lastSeen: .day(0))
                     peer.queue = QueueRule(types: [wrong])
                     try txn.setPeer(peer)
                 },
@@ -85,29 +85,29 @@ import Testing
     {
         try withStore { store throws in
             let (sample, first, second) = (SampleID(), SampleID(), SampleID())
-            let old = PeerLink(peer: "p", sample: sample, peerID: first, version: 1, isProvisional: true)
-            let new = PeerLink(peer: "p", sample: sample, peerID: second, version: 2)
-            let other = PeerLink(peer: "q", sample: sample, peerID: first, version: 1)
+            let old = PeerLink(peer: "p", sample: sample, idAtPeer: first, version: 1, isProvisional: true)
+            let new = PeerLink(peer: "p", sample: sample, idAtPeer: second, version: 2)
+            let other = PeerLink(peer: "q", sample: sample, idAtPeer: first, version: 1)
             try store.write { txn in
                 try txn.setLink(old)
                 try txn.setLink(other)
             }
-            #expect(try store.read { try $0.link(peer: "p", peerID: first) } == old)
+            #expect(try store.read { try $0.link(peer: "p", idAtPeer: first) } == old)
             try store.write { try $0.setLink(new) }
             try store.read { txn in
                 let (bySample, byOld, byNew) = (
-                    try txn.link(peer: "p", sample: sample), try txn.link(peer: "p", peerID: first),
-                    try txn.link(peer: "p", peerID: second)
+                    try txn.link(peer: "p", sample: sample), try txn.link(peer: "p", idAtPeer: first),
+                    try txn.link(peer: "p", idAtPeer: second)
                 )
                 #expect(bySample == new)
                 #expect(byOld == nil)
                 #expect(byNew == new)
-                let foreign = try txn.link(peer: "q", peerID: first)
+                let foreign = try txn.link(peer: "q", idAtPeer: first)
                 #expect(foreign == other)
             }
             try store.write { try $0.removeLink(new) }
             #expect(try store.read { try $0.link(peer: "p", sample: sample) } == nil)
-            #expect(try store.read { try $0.link(peer: "p", peerID: second) } == nil)
+            #expect(try store.read { try $0.link(peer: "p", idAtPeer: second) } == nil)
         }
     }
 
@@ -115,10 +115,10 @@ import Testing
         try withStore { store throws in
             let (first, second, theirs) = (SampleID(), SampleID(), SampleID())
             try store.write { txn in
-                try txn.setLink(PeerLink(peer: "p", sample: first, peerID: theirs, version: 1))
-                try txn.setLink(PeerLink(peer: "p", sample: second, peerID: theirs, version: 1))
+                try txn.setLink(PeerLink(peer: "p", sample: first, idAtPeer: theirs, version: 1))
+                try txn.setLink(PeerLink(peer: "p", sample: second, idAtPeer: theirs, version: 1))
             }
-            #expect(try store.read { try $0.link(peer: "p", peerID: theirs) }?.sample == second)
+            #expect(try store.read { try $0.link(peer: "p", idAtPeer: theirs) }?.sample == second)
             #expect(try store.read { try $0.link(peer: "p", sample: first) } == nil)
         }
     }
@@ -160,12 +160,12 @@ import Testing
             let sample = Sample(.stepCount, 1, .count, at: .day(1))
             try store.write { [self] txn in
                 try txn.save(sample)
-                for name in ["a", "b"] {
-                    try txn.setPeer(RegisteredPeer(name: name, registered: .day(0), lastSeen: .day(0)))
+                for name: PeerID in ["a", "b"] {
+                    try txn.setPeer(RegisteredPeer(id: name, registered: .day(0), lastSeen: .day(0)))
                     try txn.setAnchor(Anchor(peer: name, type: .stepCount, token: [1], time: .day(0)))
                     try txn.setAnchor(Anchor(peer: name, type: .bodyMass, scope: "w", token: [1], time: .day(0)))
                     for _ in 0..<3 {
-                        try txn.setLink(PeerLink(peer: name, sample: SampleID(), peerID: SampleID(), version: 1))
+                        try txn.setLink(PeerLink(peer: name, sample: SampleID(), idAtPeer: SampleID(), version: 1))
                         try txn.enqueue(operation(name))
                     }
                 }
@@ -173,7 +173,7 @@ import Testing
             try store.write { try $0.removePeer("a") }
             try store.read { txn in
                 let (peers, anchors, pending) = (try txn.peers(), try txn.anchors(), try txn.pending())
-                #expect(peers.map(\.name) == ["b"])
+                #expect(peers.map(\.id) == ["b"])
                 #expect(anchors.allSatisfy { $0.peer == "b" } && anchors.count == 2)
                 #expect(pending.allSatisfy { $0.peer == "b" } && pending.count == 3)
                 var links = 0
@@ -259,7 +259,7 @@ import Testing
             try store.write { txn in
                 try txn.enqueue(operation("a", sample))
                 try txn.enqueue(operation("b", sample))
-                try txn.setLink(PeerLink(peer: "a", sample: sample, peerID: SampleID(), version: 1))
+                try txn.setLink(PeerLink(peer: "a", sample: sample, idAtPeer: SampleID(), version: 1))
                 try txn.setAnchor(Anchor(peer: "a", type: .stepCount, token: [1], time: .day(1)))
             }
             try store.expectClean()

@@ -31,7 +31,7 @@ import Testing
     @Test("Totals of days on which no sample can lie, of unknown zones and of nobody are refused")
     func refused() throws {
         try withStore { store in
-            @Sendable func reading(_ day: String, _ zone: String = "GMT", _ peer: String = "health") -> DailyTotal {
+            @Sendable func reading(_ day: String, _ zone: String = "GMT", _ peer: PeerID = "health") -> DailyTotal {
                 DailyTotal(
                     peer: peer, type: .stepCount, day: day, zone: zone, value: 1, unit: .count, isComplete: true,
                     time: .day(5))
@@ -41,7 +41,8 @@ import Testing
             }
             for wrong in [
                 reading("2026-02-30"), reading("2026-02-03", "Mars/Olympus"), reading("2026-02-03", ""),
-                reading("2026-02-03", "GMT", ""), reading("2026-02-03", "GMT", String(repeating: "x", count: 70_000)),
+                reading("2026-02-03", "GMT", ""),
+                reading("2026-02-03", "GMT", PeerID(String(repeating: "x", count: 70_000))),
             ] {
                 expectError(.invalidSample) { try store.write { _ = try $0.setTotal(wrong) } }
             }

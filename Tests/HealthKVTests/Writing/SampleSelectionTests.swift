@@ -47,9 +47,9 @@ import TestSupport
                 for sample in Self.samples { try txn.save(sample, orThrow: true) }
                 try txn.setPeer(
                     RegisteredPeer(
-                        name: "health", registered: .day(0), lastSeen: .day(0), queue: QueueRule(types: nil)))
+                        id: "health", registered: .day(0), lastSeen: .day(0), queue: QueueRule(types: nil)))
                 for sample in Self.samples {
-                    try txn.setLink(PeerLink(peer: "health", sample: sample.id, peerID: SampleID(), version: 1))
+                    try txn.setLink(PeerLink(peer: "health", sample: sample.id, idAtPeer: SampleID(), version: 1))
                 }
             }
             try body(store)

@@ -16,8 +16,8 @@ struct SyncFixture {
         let id = try #require(SampleID(Fixture.weight))
         let lost = try JSONEncoder().encode(try #require(try store.read { try $0.sample(id: id) }))
         operations = try store.write { txn in
-            for peer in ["health", "tablet"] {
-                try txn.setPeer(RegisteredPeer(name: peer, registered: SyncFixture.time, lastSeen: SyncFixture.time))
+            for peer: PeerID in ["health", "tablet"] {
+                try txn.setPeer(RegisteredPeer(id: peer, registered: SyncFixture.time, lastSeen: SyncFixture.time))
                 for type in [SampleType.stepCount, .bodyMass] {
                     try txn.setAnchor(
                         Anchor(peer: peer, type: type, token: [1, 171], time: SyncFixture.time, outcome: "drained"))

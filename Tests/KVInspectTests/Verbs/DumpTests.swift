@@ -51,11 +51,11 @@ struct DumpTests {
         let id = try #require(SampleID(Fixture.weight))
         let now = Instant(nanoseconds: 1_000_000_000)
         try store.write { transaction in
-            try transaction.setPeer(RegisteredPeer(name: "watch", registered: now, lastSeen: now))
+            try transaction.setPeer(RegisteredPeer(id: "watch", registered: now, lastSeen: now))
             try transaction.setAnchor(
                 Anchor(peer: "watch", type: .stepCount, token: [1, 171], time: now, outcome: "ok"))
             let rule = QueueRule(types: [.bodyMass], takesImports: false)
-            try transaction.setPeer(RegisteredPeer(name: "health", registered: now, lastSeen: now, queue: rule))
+            try transaction.setPeer(RegisteredPeer(id: "health", registered: now, lastSeen: now, queue: rule))
             _ = try transaction.enqueue(PendingOperation(peer: "watch", kind: .save, sample: id, version: 3))
             var parked = PendingOperation(
                 peer: "health", kind: .delete, sample: SampleID(), version: 7, attempts: 2, nextTry: .distantFuture,
@@ -66,10 +66,10 @@ struct DumpTests {
                 DeletedSample(
                     id: SampleID(), type: .bodyMass, source: SourceIdentity(bundle: "scale", name: "Scale"),
                     syncIdentifier: "s-1", version: 4, modified: ChangeClock(time: now, replica: 9), group: "g"))
-            try transaction.setLink(PeerLink(peer: "watch", sample: id, peerID: SampleID(), version: 3))
+            try transaction.setLink(PeerLink(peer: "watch", sample: id, idAtPeer: SampleID(), version: 3))
             // A link of a sample that does not exist any more.
             try transaction.setLink(
-                PeerLink(peer: "watch", sample: SampleID(), peerID: SampleID(), version: 1, isProvisional: true))
+                PeerLink(peer: "watch", sample: SampleID(), idAtPeer: SampleID(), version: 1, isProvisional: true))
             try transaction.notePurged(.heartRate, of: SourceIdentity(bundle: "band", name: "Band"))
             for (day, value) in [("2024-05-31", 612.5), ("2024-06-01", nil)] {
                 try transaction.setTotal(

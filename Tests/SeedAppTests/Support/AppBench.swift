@@ -9,7 +9,7 @@ import Testing
 /// A person's phone: an app with its store and its sync, Apple Health, and other apps that write to it. Time advances
 /// only on request.
 final class AppBench {
-    static let health = "HealthKit"
+    static let health: PeerID = "HealthKit"
 
     let clock = SimulatedClock()
     let device: SimulatedDevice

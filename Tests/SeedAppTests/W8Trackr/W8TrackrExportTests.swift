@@ -37,7 +37,7 @@ import Testing
             #expect(exported.metadataKeys.isSubset(of: kept))
             // Health's UUID is stored with the entry.
             let link = try bench.store.read { try $0.link(peer: AppBench.health, sample: entry.id) }
-            #expect(link?.peerID == SampleID(exported.uuid) && link?.version == exported.number)
+            #expect(link?.idAtPeer == SampleID(exported.uuid) && link?.version == exported.number)
             #expect(try bench.samples(.bodyMass).map(\.quantity) == [Quantity(160, .pound)])
         }
     }

@@ -26,7 +26,7 @@ final class Site {
     /// The neighbours that this engine syncs with.
     var links: [Int] = []
     /// The name under which the store reads its neighbours; another one each time that its name is taken.
-    private(set) var readerName: String
+    private(set) var readerName: PeerID
     /// The source under which the store is opened.
     var source = Source(bundle: "app.weights", name: "Weights")
     /// Whether reading was denied at some time. The engine then reads again after the next authorization request.
@@ -41,7 +41,7 @@ final class Site {
 
     static let weights: [SampleType] = [.bodyMass, .leanBodyMass]
     static let nutrients: [SampleType] = [.dietaryProtein, .dietaryCarbohydrates, .dietaryFatTotal]
-    static let healthName = "HealthKit"
+    static let healthName: PeerID = "HealthKit"
     private var plan: SyncPlan {
         var plans = Dictionary(uniqueKeysWithValues: types.map { ($0, TypePlan(.both)) })
         plans[.stepCount] = TypePlan(.pull)
@@ -54,7 +54,7 @@ final class Site {
     ) throws {
         (self.number, self.folder, self.health, self.clock) = (number, folder, health, clock)
         self.types = types
-        readerName = "store\(number)"
+        readerName = PeerID("store\(number)")
         draws = Draws(seed: (seed &+ UInt64(number)) ^ 0x5EED)
         self.runs = runs
         self.isSmall = isSmall
@@ -114,7 +114,7 @@ final class Site {
                     plan: plan))
         }
         for other in links {
-            let peer = StorePeer(neighbours[other].store, name: "store\(other)", as: readerName)
+            let peer = StorePeer(neighbours[other].store, id: PeerID("store\(other)"), as: readerName)
             peers.append(SyncPeer(WirePeer(inner: peer, wire: wire, lock: {}, plant: mistake), plan: .everything))
         }
         let engine = SyncEngine(store: store, peers: peers, options: options)
@@ -124,7 +124,7 @@ final class Site {
 
     /// Gives the store another name for its neighbours.
     func rename() {
-        readerName += "'"
+        readerName = PeerID("\(readerName)'")
         engine = nil
     }
 

@@ -154,7 +154,7 @@ struct WirePeer<Inner: Peer>: Peer {
     let lock: @Sendable () -> Void
     var plant: PlantedMistake?
 
-    var name: String { inner.name }
+    var id: PeerID { inner.id }
 
     func availability() async -> PeerAvailability {
         let answer = await inner.availability()
@@ -168,7 +168,7 @@ struct WirePeer<Inner: Peer>: Peer {
         case .standsStill: return PullPage(additions: [], token: request.token, isDrained: false)
         case .wrongPage:
             var page = try await inner.pull(request)
-            page.deletions.append(PulledDeletion(peerID: SampleID()))
+            page.deletions.append(PulledDeletion(idAtPeer: SampleID()))
             for index in page.additions.indices { page.additions[index].sample.type = .heartRate }
             // An empty page would be a different fault.
             if page.additions.isEmpty, inner is any DatabasePeer { page.token = Array(repeating: 0, count: 1 << 20) }
@@ -183,7 +183,7 @@ struct WirePeer<Inner: Peer>: Peer {
         default: break
         }
         let page = try await inner.pull(request)
-        return await plant?.alter(page, request, name) ?? page
+        return await plant?.alter(page, request, id) ?? page
     }
 
     func enumerate(_ request: EnumerationRequest) async throws(PeerError) -> EnumerationPage {
@@ -195,7 +195,7 @@ struct WirePeer<Inner: Peer>: Peer {
     }
 
     func push(_ operations: [PushOperation]) async -> [PushOutcome] {
-        await plant?.beforePush(operations, name)
+        await plant?.beforePush(operations, id)
         let possible: Set<WireFault> = [
             .lost, .answerLost, .doubled, .crashBefore, .crashAfter, .outcomeMissing, .outcomesTooMany, .neverReturns,
         ]
@@ -260,7 +260,7 @@ struct PlantedMistake: Sendable {
     let plant: Plant
     let store: SampleStore
 
-    func alter(_ page: PullPage, _ request: PullRequest, _ peer: String) async -> PullPage? {
+    func alter(_ page: PullPage, _ request: PullRequest, _ peer: PeerID) async -> PullPage? {
         switch plant {
         case .anchorBeforeData:
             guard let token = page.token else { return nil }
@@ -301,25 +301,27 @@ struct PlantedMistake: Sendable {
             }
             return nil
         case .overlayLost:
-            let ids = page.additions.map(\.peerID)
+            let ids = page.additions.map(\.idAtPeer)
             _ = try? await store.write { txn in for id in ids { _ = try txn.removeOverlay(id: id) } }
             return nil
         case .deletionOfReplacement:
             var page = page
             for index in page.deletions.indices {
                 guard let text = page.deletions[index].syncIdentifier else { continue }
-                let replacement = page.additions.last { $0.sample.syncIdentifier == text }?.peerID
+                let replacement = page.additions.last { $0.sample.syncIdentifier == text }?.idAtPeer
                 let known = try? store.read { txn in
-                    try txn.samples(syncIdentifier: text).compactMap { try txn.link(peer: peer, sample: $0.id)?.peerID }
-                        .first
+                    try txn.samples(syncIdentifier: text).compactMap {
+                        try txn.link(peer: peer, sample: $0.id)?.idAtPeer
+                    }
+                    .first
                 }
-                if let found = replacement ?? known.flatMap(\.self) { page.deletions[index].peerID = found }
+                if let found = replacement ?? known.flatMap(\.self) { page.deletions[index].idAtPeer = found }
             }
             return page
         }
     }
 
-    func beforePush(_ operations: [PushOperation], _ peer: String) async {
+    func beforePush(_ operations: [PushOperation], _ peer: PeerID) async {
         guard plant == .acknowledgementBeforePush else { return }
         let ids = operations.map { operation in
             switch operation.kind {

@@ -159,7 +159,7 @@ extension World {
             ledger.delete(id, value: Int(sample.value), version: PeerNumber.slot(of: Int64(sample.version ?? 0)))
             forgetUnseen(id)
             forgetInRebuilt(id)
-            leaveUntold(id, sample.version, by: device)
+            leaveUntold(id, Int(sample.value), sample.version, by: device)
         }
         count("deletion in Health")
     }
@@ -173,9 +173,28 @@ extension World {
         }
     }
 
-    func leaveUntold(_ id: SampleID, _ number: Double?, by device: SimulatedDevice) {
-        for site in sites where site.health != nil && site.health !== device && !site.holdsInHealth(id) {
-            untold.append((id, number, site.number))
+    func leaveUntold(_ id: SampleID, _ value: Int, _ number: Double?, by device: SimulatedDevice) {
+        for site in sites where site.health != nil && site.health !== device {
+            if site.holdsInHealth(id) {
+                underWay.append((id, value, number, site.number))
+            } else {
+                untold.append((id, number, site.number))
+            }
+        }
+    }
+
+    /// Marks samples that were deleted in one HealthKit and saved again in another under a greater number before the
+    /// cloud brought the deletion there, as when the last member of a meal completes it. The new object is not what was
+    /// deleted, and the stores cannot tell the deletion from the end of the object that the save replaced.
+    func forgetSentAgain() {
+        underWay.removeAll { deletion in
+            let isSentAgain = sites[deletion.site].healthValues().contains {
+                $0.sample.syncIdentifier == deletion.id.description
+                    && $0.sample.ledgerValue(of: $0.type) == deletion.value
+                    && $0.sample.version ?? 0 > deletion.number ?? 0
+            }
+            if isSentAgain { ledger.markUnknowable(deletion.id) }
+            return isSentAgain
         }
     }
 

@@ -155,10 +155,11 @@ extension World {
                 continue
             }
             let version = PeerNumber.slot(of: Int64(gone.version ?? 0))
-            ledger.delete(id, value: gone.ledgerValue(of: type), version: version)
+            let value = gone.ledgerValue(of: type)
+            ledger.delete(id, value: value, version: version)
             forgetUnseen(id)
             forgetInRebuilt(id)
-            leaveUntold(id, gone.version, by: health)
+            leaveUntold(id, value, gone.version, by: health)
         }
         count("deletion of a compound in Health")
     }

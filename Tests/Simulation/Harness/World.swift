@@ -54,6 +54,8 @@ final class World {
     /// Deletions in the Health app that another HealthKit did not learn of and whose samples it does not hold, each
     /// with the number of the deleted sample.
     var untold: [(id: SampleID, number: Double?, site: Int)] = []
+    /// Deletions in Health that the cloud has yet to bring to the HealthKit of a site, which still holds the sample.
+    var underWay: [(id: SampleID, value: Int, number: Double?, site: Int)] = []
     var trace: [String] = []
     /// The sample whose state is added to the trace after every event.
     var watched: SampleID?
@@ -185,6 +187,8 @@ final class World {
     func syncCloud(percent: Int? = nil) {
         guard let cloud else { return }
         forgetSavedUntold()
+        forgetSentAgain()
+        defer { underWay.removeAll { !sites[$0.site].holdsInHealth($0.id) } }
         if let percent {
             cloud.sync(percent: percent, using: &later)
         } else {
@@ -201,13 +205,13 @@ final class World {
     func count(_ event: String) { counts[event, default: 0] += 1 }
 
     /// Syncs a store with one peer or all, and restarts its process if it ended in between.
-    func sync(_ site: Site, with peer: String? = nil) async throws {
+    func sync(_ site: Site, with peer: PeerID? = nil) async throws {
         do {
             let reports = try await engine(site).sync(peer)
-            note("  store\(site.number) syncs \(peer ?? "all"): \(summary(reports))")
+            note("  store\(site.number) syncs \(peer?.rawValue ?? "all"): \(summary(reports))")
             follow(reports, of: site)
         } catch is CancellationError {
-            note("  store\(site.number) syncs \(peer ?? "all"): ended")
+            note("  store\(site.number) syncs \(peer?.rawValue ?? "all"): ended")
         }
         if site.wire.hasCrashed {
             count("crash")
@@ -219,7 +223,7 @@ final class World {
     }
 
     /// Does what an issue asks the user to do: a store whose name another one has taken reads under another name.
-    private func follow(_ reports: [String: SyncReport], of site: Site) {
+    private func follow(_ reports: [PeerID: SyncReport], of site: Site) {
         guard reports.values.contains(where: { $0.issue?.code == .nameTaken }) else { return }
         site.rename()
         note("store\(site.number) reads as \(site.readerName) from now on")
@@ -232,7 +236,7 @@ final class World {
                 let held = try txn.sample(id: id).map { "\($0.ledgerValue) v\($0.version)" }
                 let gone = try txn.deletedSample(id: id).map { "gone v\($0.version)" }
                 let link = try txn.link(peer: Site.healthName, sample: id)
-                let known = link.map { " link v\($0.version) \($0.peerID.description.prefix(4))" } ?? ""
+                let known = link.map { " link v\($0.version) \($0.idAtPeer.description.prefix(4))" } ?? ""
                 let waiting = try txn.pending(peer: Site.healthName, sample: id)
                 let queued = waiting.map { " \($0.kind) v\($0.version)\($0.isSent ? " sent" : "")" } ?? ""
                 return (held ?? gone ?? "-") + known + queued
@@ -244,7 +248,7 @@ final class World {
         note("    \(now.joined(separator: " | "))")
     }
 
-    private func summary(_ reports: [String: SyncReport]) -> String {
+    private func summary(_ reports: [PeerID: SyncReport]) -> String {
         reports.sorted { $0.key < $1.key }.map { name, report in
             let issue = report.issue.map { ", \($0.code.rawValue): \($0.detail)" } ?? ""
             let (pulled, pushed) = (report.pulled, report.pushed)

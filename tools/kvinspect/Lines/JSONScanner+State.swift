@@ -47,25 +47,25 @@ extension JSONScanner {
     /// The fields of a link behind its kind.
     @_lifetime(self: copy self)
     private mutating func link() throws(JSONError) -> PeerLink {
-        var peer: String?
+        var peer: PeerID?
         var sample: SampleID?
-        var peerID: SampleID?
+        var idAtPeer: SampleID?
         var version: Int64 = 0
         var isProvisional = false
         while let key = try nextKey(isFirst: false) {
             switch try text(in: key) {
-            case "peer": peer = try name()
+            case "peer": peer = try PeerID(name())
             case "sample": sample = try sampleID()
-            case "peerID": peerID = try sampleID()
+            case "peerID": idAtPeer = try sampleID()
             case "version": version = try integer()
             case "provisional": isProvisional = try bool()
             default: throw JSONError(reason: "a field of a link is not known")
             }
         }
-        guard let peer, let sample, let peerID else {
+        guard let peer, let sample, let idAtPeer else {
             throw JSONError(reason: "a link needs peer, sample and peerID")
         }
-        return PeerLink(peer: peer, sample: sample, peerID: peerID, version: version, isProvisional: isProvisional)
+        return PeerLink(peer: peer, sample: sample, idAtPeer: idAtPeer, version: version, isProvisional: isProvisional)
     }
 
     /// The fields of a daily total behind its kind.
@@ -91,7 +91,8 @@ extension JSONScanner {
             let unit = try? HealthUnit(symbol: texts["unit"] ?? ""), let time
         else { throw JSONError(reason: "a total needs peer, type, day, zone, unit and time") }
         let total = DailyTotal(
-            peer: peer, type: SampleType(type), day: day, zone: zone, value: value, unit: unit, isComplete: isComplete,
+            peer: PeerID(peer), type: SampleType(type), day: day, zone: zone, value: value, unit: unit,
+            isComplete: isComplete,
             time: time)
         do { try total.validate() } catch { throw JSONError(error) }
         return total

@@ -63,7 +63,7 @@ struct StateRecord: Decodable {
         let types = queueTypes.map { Set($0.map { SampleType($0) }) }
         let now = lastSeen ?? registered ?? .distantPast
         var known = RegisteredPeer(
-            name: try name(peer, "peer"), registered: registered ?? now, lastSeen: now,
+            id: PeerID(try name(peer, "peer")), registered: registered ?? now, lastSeen: now,
             queue: queue.map { QueueRule(types: types, takesImports: $0 == "all") })
         known.isRetired = retired ?? false
         return known
@@ -71,7 +71,7 @@ struct StateRecord: Decodable {
 
     private func anchor() throws(JSONError) -> Anchor {
         Anchor(
-            peer: try name(peer, "peer"), type: SampleType(try name(type, "type")), scope: scope ?? "",
+            peer: PeerID(try name(peer, "peer")), type: SampleType(try name(type, "type")), scope: scope ?? "",
             token: try StateRecord.bytes(required(token, "token")), time: time ?? .distantPast, outcome: outcome ?? "")
     }
 
@@ -85,7 +85,7 @@ struct StateRecord: Decodable {
         }
         let isEndless = nextTry == nil && state == .parked
         var pending = PendingOperation(
-            peer: try name(peer, "peer"), kind: kind, sample: try required(sample, "sample"),
+            peer: PeerID(try name(peer, "peer")), kind: kind, sample: try required(sample, "sample"),
             version: try required(number, "number"), attempts: Int(clamping: attempts ?? 0),
             nextTry: nextTry ?? (isEndless && accessType != nil ? .distantFuture : .distantPast), state: state,
             reason: reason ?? "")

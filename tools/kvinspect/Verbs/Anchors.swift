@@ -21,12 +21,12 @@ enum AnchorsVerb: Verb {
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let sync = SyncFields(zone: try arguments.zone())
         if let (_, peer) = try arguments.action(of: Action.self, on: "peer") {
-            return try reset(peer, arguments, console)
+            return try reset(PeerID(peer), arguments, console)
         }
         let store = try StoreAccess.openForReading(arguments.store)
         let progress = Progress(arguments, console, unit: "anchors")
         try Listing.print(shape, arguments, console) { listing in
-            for anchor in try store.read({ try $0.anchors(of: arguments.text("peer")) }) {
+            for anchor in try store.read({ try $0.anchors(of: arguments.peer) }) {
                 try listing.append(.object(sync.fields(of: anchor)))
                 try progress.advance()
             }
@@ -36,7 +36,7 @@ enum AnchorsVerb: Verb {
         return .clean
     }
 
-    private static func reset(_ peer: String, _ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
+    private static func reset(_ peer: PeerID, _ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let store = try StoreAccess.openForChanging(arguments.store)
         console.say("Forgetting the places in the feed of \(peer) in the store in \(arguments.store).")
         let progress = Progress(arguments, console, unit: "anchors")
@@ -50,8 +50,8 @@ enum AnchorsVerb: Verb {
             return anchors.count
         }
         progress.finish(at: count)
-        try Answer.print([.init("peer", .string(peer)), .init("removed", .count(count))], arguments, console) {
-            ["\(count) \(count == 1 ? "anchor" : "anchors") of \(Table.clean(peer)) removed"]
+        try Answer.print([.init("peer", .string(peer.rawValue)), .init("removed", .count(count))], arguments, console) {
+            ["\(count) \(count == 1 ? "anchor" : "anchors") of \(Table.clean(peer.rawValue)) removed"]
         }
         return .clean
     }

@@ -77,7 +77,7 @@ struct StateLines {
 
     private func fields(of peer: RegisteredPeer) -> [JSONValue.Field] {
         [
-            .init("peer", .string(peer.name)), .init("registered", sync.date(peer.registered)),
+            .init("peer", .string(peer.id.rawValue)), .init("registered", sync.date(peer.registered)),
             .init("lastSeen", sync.date(peer.lastSeen)),
             .init("acknowledged", .optional(peer.acknowledged?.description)),
             .init("queue", .optional(peer.queue.map { $0.takesImports ? "all" : "own" })),
@@ -90,15 +90,15 @@ struct StateLines {
 
     private func fields(of link: PeerLink) -> [JSONValue.Field] {
         [
-            .init("peer", .string(link.peer)), .init("sample", .string(link.sample.description)),
-            .init("peerID", .string(link.peerID.description)), .init("version", .integer(link.version)),
+            .init("peer", .string(link.peer.rawValue)), .init("sample", .string(link.sample.description)),
+            .init("peerID", .string(link.idAtPeer.description)), .init("version", .integer(link.version)),
             .init("provisional", .bool(link.isProvisional)),
         ]
     }
 
     private func fields(of total: DailyTotal) -> [JSONValue.Field] {
         [
-            .init("peer", .string(total.peer)), .init("type", .string(total.type.identifier)),
+            .init("peer", .string(total.peer.rawValue)), .init("type", .string(total.type.identifier)),
             .init("day", .string(total.day)), .init("zone", .string(total.zone)),
             .init("value", total.value.map { .double($0) } ?? .null), .init("unit", .string(total.unit.symbol)),
             .init("complete", .bool(total.isComplete)), .init("time", sync.date(total.time)),

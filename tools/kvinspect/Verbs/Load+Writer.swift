@@ -60,7 +60,7 @@ final class BatchWriter: Sendable {
         case .deleted(let deletion): try transaction.merge(deletion)
         case .peer(let peer):
             // A store that knows the peer itself knows better.
-            if try transaction.peer(peer.name) == nil { try transaction.setPeer(peer) }
+            if try transaction.peer(peer.id) == nil { try transaction.setPeer(peer) }
         case .purged(let type, let source): try transaction.notePurged(type, of: source)
         case .anchor(let anchor):
             if try transaction.anchor(peer: anchor.peer, type: anchor.type, scope: anchor.scope) == nil {

@@ -31,7 +31,7 @@ enum PendingVerb: Verb {
         let store = try StoreAccess.openForReading(arguments.store)
         let progress = Progress(arguments, console, unit: "operations")
         try Listing.print(shape, arguments, console) { listing in
-            for operation in try store.read({ try $0.pending(for: arguments.text("peer")) }) {
+            for operation in try store.read({ try $0.pending(for: arguments.peer) }) {
                 try listing.append(.object(sync.fields(of: operation)))
                 try progress.advance()
             }

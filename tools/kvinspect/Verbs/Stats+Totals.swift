@@ -30,7 +30,7 @@ extension StatsVerb {
         let progress = Progress(arguments, console, unit: "totals")
         var isEmpty = true
         try store.read { transaction in
-            var peers: Set<String> = []
+            var peers: Set<PeerID> = []
             try transaction.forEachTotal { if $0.type == type { peers.insert($0.peer) } }
             try Listing.print(totalsShape, arguments, console) { listing in
                 for peer in peers.sorted() {
@@ -66,7 +66,8 @@ extension StatsVerb {
             .init("count", .count(comparison.count)),
             .init(isDiscrete ? "average" : "sum", try converted(comparison.own)),
             .init("unit", .string((unit ?? total.unit).symbol)),
-            .init("day", .string(total.day)), .init("zone", .string(total.zone)), .init("peer", .string(total.peer)),
+            .init("day", .string(total.day)), .init("zone", .string(total.zone)),
+            .init("peer", .string(total.peer.rawValue)),
             .init("total", try converted(total.value)), .init("difference", try converted(comparison.difference)),
             .init("complete", .bool(total.isComplete)), .init("read", .string(DateText.text(total.time, in: zone))),
         ])

@@ -6,7 +6,7 @@ struct SyncFields {
 
     func fields(of anchor: Anchor) -> [JSONValue.Field] {
         [
-            .init("peer", .string(anchor.peer)), .init("type", .string(anchor.type.identifier)),
+            .init("peer", .string(anchor.peer.rawValue)), .init("type", .string(anchor.type.identifier)),
             .init("scope", .string(anchor.scope)), .init("token", SyncFields.hex(anchor.token)),
             .init("time", date(anchor.time)), .init("outcome", .string(anchor.outcome)),
         ]
@@ -14,7 +14,7 @@ struct SyncFields {
 
     func fields(of operation: PendingOperation) -> [JSONValue.Field] {
         [
-            .init("id", .string(operation.id)), .init("peer", .string(operation.peer)),
+            .init("id", .string(operation.id)), .init("peer", .string(operation.peer.rawValue)),
             .init("operation", .string("\(operation.kind)")), .init("sample", .string(operation.sample.description)),
             .init("version", .integer(PeerNumber.slot(of: operation.version))),
             .init("number", .integer(operation.version)), .init("attempts", .count(operation.attempts)),
@@ -53,6 +53,9 @@ extension OptionDescription {
 }
 
 extension ParsedArguments {
+    /// The peer that the answer is narrowed to; `nil` for all.
+    var peer: PeerID? { text(OptionDescription.peer.name).map { PeerID($0) } }
+
     /// The action with its subject, the argument that follows it; `nil` to list.
     func action<Action: RawRepresentable<String> & CaseIterable>(
         of type: Action.Type, on subject: String

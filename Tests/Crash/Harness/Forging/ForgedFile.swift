@@ -140,7 +140,7 @@ struct ForgedFile {
             ask { _ = try $0.links(of: peer) }
             for id in names.ids.prefix(4) {
                 ask { _ = try $0.link(peer: peer, sample: id) }
-                ask { _ = try $0.link(peer: peer, peerID: id) }
+                ask { _ = try $0.link(peer: peer, idAtPeer: id) }
                 ask { _ = try $0.pending(peer: peer, sample: id) }
             }
         }
@@ -197,11 +197,11 @@ struct ForgedFile {
     }
 
     private mutating func syncWrites() -> [Write] {
-        let (id, peerID) = (names.ids.randomElement(using: &generator) ?? .zero, SampleID(using: &generator))
+        let (id, idAtPeer) = (names.ids.randomElement(using: &generator) ?? .zero, SampleID(using: &generator))
         let peer = ForgingBase.peers.randomElement(using: &generator)!
         let sample = Vocabulary.sample(&generator, model: Model())
         return [
-            { try $0.setLink(PeerLink(peer: peer, sample: id, peerID: peerID, version: 3)) },
+            { try $0.setLink(PeerLink(peer: peer, sample: id, idAtPeer: idAtPeer, version: 3)) },
             { txn in if let link = try txn.link(peer: peer, sample: id) { try txn.removeLink(link) } },
             { _ = try $0.enqueue(PendingOperation(peer: peer, kind: .save, sample: id, version: 3)) },
             { txn in

@@ -18,7 +18,7 @@ struct ForgingBase {
     /// The number of bases with different content.
     static let count = 4
     static let types = Vocabulary.types + [.workout]
-    static let peers = ["watch", "tablet"]
+    static let peers: [PeerID] = ["watch", "tablet"]
     static let now = Instant(nanoseconds: (Vocabulary.epoch + Int64(Vocabulary.days) * 86_400) * 1_000_000_000)
 
     static func options(_ seed: UInt64 = 0) -> SampleStore.Options {
@@ -97,10 +97,10 @@ private struct Filling {
 
     private func addPeers(_ store: SampleStore) throws {
         try store.write { txn in
-            var watch = RegisteredPeer(name: "watch", registered: ForgingBase.now, lastSeen: ForgingBase.now)
+            var watch = RegisteredPeer(id: "watch", registered: ForgingBase.now, lastSeen: ForgingBase.now)
             watch.queue = QueueRule(types: Set(Vocabulary.types.prefix(4)), takesImports: true)
             try txn.setPeer(watch)
-            var tablet = RegisteredPeer(name: "tablet", registered: ForgingBase.now, lastSeen: ForgingBase.now)
+            var tablet = RegisteredPeer(id: "tablet", registered: ForgingBase.now, lastSeen: ForgingBase.now)
             tablet.acknowledged = txn.currentToken
             try txn.setPeer(tablet)
             try txn.setSyncNote("peer:watch", Array("{\"turn\": 1}".utf8))
@@ -162,7 +162,7 @@ private struct Filling {
             for (index, id) in ids.enumerated() {
                 try txn.setLink(
                     PeerLink(
-                        peer: ForgingBase.peers[index % 2], sample: id, peerID: peerIDs[index],
+                        peer: ForgingBase.peers[index % 2], sample: id, idAtPeer: peerIDs[index],
                         version: index % 5 == 0 ? -1 : Int64(index), isProvisional: index % 3 == 0))
             }
             for (index, id) in ids.prefix(10).enumerated() {

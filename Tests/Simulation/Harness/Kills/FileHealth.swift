@@ -91,7 +91,7 @@ extension FileHealth.Event {
 /// A database that shows one app's view of a ``FileHealth``.
 struct FileHealthPeer: DatabasePeer {
     static let app = "app"
-    let name = "health"
+    let id: PeerID = "health"
     let traits = DatabaseTraits.healthKit
     let health: FileHealth
 
@@ -111,7 +111,7 @@ struct FileHealthPeer: DatabasePeer {
             if event.sample == nil {
                 page.deletions.append(
                     PulledDeletion(
-                        peerID: event.id, syncIdentifier: event.syncIdentifier,
+                        idAtPeer: event.id, syncIdentifier: event.syncIdentifier,
                         version: event.syncIdentifier == nil ? nil : event.version))
             } else if live.contains(event.id) {
                 page.additions += pulled(event)
@@ -137,7 +137,7 @@ struct FileHealthPeer: DatabasePeer {
     func push(_ operations: [PushOperation]) async -> [PushOutcome] {
         operations.map { operation in
             switch operation.kind {
-            case .save(let sample): return .done(peerID: health.save(sample, app: FileHealthPeer.app))
+            case .save(let sample): return .done(idAtPeer: health.save(sample, app: FileHealthPeer.app))
             case .delete(let deleted):
                 let text = deleted.syncIdentifier ?? deleted.id.description
                 health.delete { $0.app == FileHealthPeer.app && $0.syncIdentifier == text }

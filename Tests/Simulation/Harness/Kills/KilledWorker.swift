@@ -120,7 +120,7 @@ struct KillBench {
             store: store,
             peers: [
                 SyncPeer(wired(FileHealthPeer(health: health)), plan: .weightTracker),
-                SyncPeer(wired(StorePeer(other, name: "other", as: "app")), plan: .everything),
+                SyncPeer(wired(StorePeer(other, id: "other", as: "app")), plan: .everything),
             ], options: syncing)
     }
 
