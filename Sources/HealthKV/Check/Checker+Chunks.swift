@@ -192,20 +192,18 @@ struct FeedCoverage {
     private var records: [(commits: ClosedRange<UInt64>, spans: [(lane: Lane, starts: ClosedRange<Int64>)]?)] = []
 
     init(_ snapshot: borrowing Snapshot) {
-        guard var cursor = try? snapshot.view.cursor(snapshot.tables[.changes]) else { return }
-        while (try? cursor.next()) ?? false {
-            let key = cursor.key.copied()
-            do {
-                let record = try ChangeRecord(cursor.value, key: key)
-                records.append((record.commits, record.spans))
-            } catch {
+        var records = records
+        ChangeLog.forEachReadableRecord(in: snapshot) { commit, result in
+            switch result {
+            case .success(let record): records.append((record.commits, record.spans))
+            case .failure(let error):
                 // Other damage is reported as a finding of its own.
-                guard error.isOfNewerRelease, key.count == 8 else { continue }
-                let commit = key.reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+                guard error.isOfNewerRelease, let commit else { return }
                 let first = min((records.last?.commits.upperBound ?? 0) &+ 1, commit)
                 records.append((first...commit, nil))
             }
         }
+        self.records = records
     }
 
     func covers(_ row: StoredRow, _ lane: Lane) -> Bool {

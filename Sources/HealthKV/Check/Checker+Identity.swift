@@ -35,7 +35,7 @@ extension Checker {
             scratch.removeAll(keepingCapacity: true)
         }
         guard isComplete else { return }
-        for entry in try IdentityIndex.tombstoneEntries(in: snapshot) { expected.add(entry) }
+        for entry in try TombstoneTable.entries(in: snapshot) { expected.add(entry) }
         for slice in try IdentityIndex.identitySlices(in: snapshot) {
             for entry in try IdentityIndex.indexedEntries(in: slice, in: snapshot) { found.add(entry) }
         }
@@ -60,7 +60,7 @@ extension Checker {
             scratch.removeAll(keepingCapacity: true)
         }
         guard isComplete else { return false }
-        expected += try IdentityIndex.tombstoneEntries(in: snapshot).filter {
+        expected += try TombstoneTable.entries(in: snapshot).filter {
             buckets.contains(IdentitySums.bucket(of: $0))
         }
         expected.sort()

@@ -172,13 +172,15 @@ struct Checker {
                 switch table {
                 case .tombstones:
                     let tombstone = try Tombstone(value, key: key)
-                    if key.first == 1, let found = try? SampleLookup.find(tombstone.id, in: snapshot), !found.isHidden {
+                    if TombstoneTable.isByID(key), let found = try? SampleLookup.find(tombstone.id, in: snapshot),
+                        !found.isHidden
+                    {
                         checker.add(.tombstoneOfLiveSample, table, checker.place, "id \(tombstone.id)")
                     }
                 case .changes: _ = try ChangeRecord(value, key: key)
-                case .upkeep where key.first == Intent.upkeepKind: _ = try Intent(value, key: key)
-                case .upkeep where key.first == StaleRange.upkeepKind: _ = try StaleRange.read(value, key: key)
-                case .upkeep where key.first == DeletedContent.upkeepKind: _ = try DeletedContent(value, key: key)
+                case .upkeep where key.first == UpkeepKind.intent: _ = try Intent(value, key: key)
+                case .upkeep where key.first == UpkeepKind.staleHours: _ = try StaleTable.read(value, key: key)
+                case .upkeep where key.first == UpkeepKind.deletedContent: _ = try DeletedContent(value, key: key)
                 default: _ = try RecordReader(value, table: table, key: key)
                 }
             }

@@ -3,14 +3,13 @@ import HealthModel
 
 /// The progress of an import: a record in `upkeep`, written in the transaction of each batch.
 struct ImportJob {
-    static let upkeepKind: UInt8 = 3
 
     var name: String
     /// The number of batches that are in the store.
     var position: Int
 
     static func key(_ name: String, _ hashKey: KeyedHash) -> [UInt8] {
-        [upkeepKind] + PeerKey.peer(name, hashKey)
+        [UpkeepKind.importJob] + PeerKey.peer(name, hashKey)
     }
 
     func value(key: [UInt8], commit: UInt64) -> [UInt8] {

@@ -331,7 +331,7 @@ import TestSupport
 extension Snapshot {
     /// What a commit left in the feed.
     fileprivate func changeRecord(_ commit: UInt64) throws -> ChangeRecord? {
-        let key = ChangeRecord.key(commit)
+        let key = ChangeLog.key(commit)
         guard let span = try view.get(tables[.changes], key) else { return nil }
         return try ChangeRecord(span, key: key)
     }

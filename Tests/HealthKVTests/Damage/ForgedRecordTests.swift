@@ -46,8 +46,8 @@ import Testing
         try expectDamage({ txn in
             var record = ChangeRecord(commit: 1, time: 0, mark: 1)
             record.deletions = [ChangeRecord.Deletion(commit: 1, ordinal: 1, id: GoodStore.lonely, type: 1)]
-            let key = ChangeRecord.key(2)
-            var value = record.value()
+            let key = ChangeLog.key(2)
+            var value = record.value(writtenIn: 1)
             value.replaceSubrange(28..<36, with: key)
             try txn.put(.changes, key, try #require(resealed(value)))
         }) { _ = try $0.changes(since: nil) }
@@ -59,7 +59,7 @@ import Testing
             var counts = TypeCounts()
             counts.sources[1] = TypeCounts.Count(samples: number, shadowed: 0)
             let type = try NameTable.number(of: .stepCount, in: txn.snapshot)!
-            try txn.put(.summaries, TypeCounts.key(type), counts.value(type, commit: txn.commit))
+            try SummaryTable.put(counts, of: type, in: &txn)
         }) { store in
             expectError(.damaged) { try store.read { try $0.count() } }
             try #expect(!store.check().isClean)
@@ -70,8 +70,8 @@ import Testing
     func staleHours(_ hour: Int64) throws {
         try withForged({ txn in
             let type = try NameTable.number(of: .stepCount, in: txn.snapshot)!
-            let value = StaleRange.value(type, hour...hour + 1_000_000, commit: txn.commit)
-            try txn.put(.upkeep, StaleRange.key(type, hour), value)
+            let value = StaleTable.value(type, hour...hour + 1_000_000, commit: txn.commit)
+            try txn.put(.upkeep, StaleTable.key(type, hour), value)
         }) { store in expectError(.damaged) { while try store.maintain() {} } }
     }
 
@@ -79,7 +79,7 @@ import Testing
     func summaryBlock(_ block: Int64) throws {
         try withForged({ txn in
             let type = try NameTable.number(of: .stepCount, in: txn.snapshot)!
-            let key = SummaryPeriod.key(type, block)
+            let key = SummaryTable.key(type, block)
             try txn.put(.summaries, key, RecordWriter().value(table: .summaries, key: key, commit: txn.commit))
         }) { store in
             try #expect(!store.check().isClean)
@@ -93,8 +93,8 @@ import Testing
             try expectDamage({ txn in
                 var partition = try IdentityIndex.partition(of: 0, in: txn.snapshot)!
                 partition.runs = [IdentityPartition.Run(number: number, entries: entries)]
-                let key = IdentityPartition.key(partition.lower)
-                try txn.put(.identity, key, partition.value(commit: txn.commit))
+                let key = IdentityIndex.partitionKey(partition.lower)
+                try txn.put(.identity, key, partition.value(key: key, commit: txn.commit))
             }) { _ = try IdentityIndex.allPartitions(in: $0.snapshot) }
         }
     }
@@ -105,7 +105,8 @@ import Testing
             var partition = IdentityPartition(lower: 5, upper: 1 << 20)
             partition.nextRun = 4
             partition.runs = (1...3).map { IdentityPartition.Run(number: $0, entries: 1) }
-            try txn.put(.identity, IdentityPartition.key(5), partition.value(commit: txn.commit))
+            let key = IdentityIndex.partitionKey(5)
+            try txn.put(.identity, key, partition.value(key: key, commit: txn.commit))
         }) { store in
             store.core.mayHaveRuns.store(true, ordering: .relaxed)
             expectError(.damaged) { while try store.maintain() {} }
@@ -118,7 +119,7 @@ import Testing
             let lane = Lane(type: 1, duration: .hour)
             let entry = IdentityEntry(
                 hash: IdentityHash.of(GoodStore.lonely, txn.state.header.hashKey), start: 0, lane: lane)
-            let key = RecentEntry.key(entry)
+            let key = IdentityIndex.recentKey(entry)
             try txn.put(.identity, key, RecentEntry.value(key: key, net: 1 << 24, commit: txn.commit))
         }) { _ = try $0.sample(id: GoodStore.lonely) }
     }

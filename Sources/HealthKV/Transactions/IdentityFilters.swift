@@ -30,10 +30,10 @@ final class IdentityFilters: Sendable {
     private let state = Monitor(State())
 
     /// Drops all filters unless the new transaction directly follows the last one that they reflect.
-    func begin(_ transaction: Int, of file: OpenFile) {
+    func begin(_ transaction: Int, of file: FileIdentity) {
         state.withLock { state in
-            if state.file != file.data || transaction != state.transaction + 1 { state.filters = [:] }
-            state.file = file.data
+            if state.file != file || transaction != state.transaction + 1 { state.filters = [:] }
+            state.file = file
             state.transaction = transaction - 1
         }
     }

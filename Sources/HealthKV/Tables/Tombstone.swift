@@ -20,31 +20,13 @@ struct Tombstone: Sendable, Equatable {
     /// The group of the sample.
     var group: String?
 
-    /// Returns the key by id. Tombstones have two kinds of keys: by id, and by sync identity.
-    static func key(_ id: SampleID) -> [UInt8] {
-        var writer = ByteWriter(reserving: 17)
-        writer.append(1 as UInt8)
-        writer.appendBigEndian(id.high)
-        writer.appendBigEndian(id.low)
-        return writer.bytes
-    }
-
-    /// Returns the key by sync identity: a keyed hash of 128 bits over type, source and identifier.
-    static func key(sync: SyncIdentity, _ hashKey: KeyedHash) -> [UInt8] {
-        let words = IdentityHash.words(of: Array(sync.identifier.utf8), hashKey)
-        let place = UInt64(sync.type) << 32 | UInt64(sync.source)
-        var writer = ByteWriter(reserving: 17)
-        writer.append(2 as UInt8)
-        writer.appendBigEndian(hashKey.hash(words.0, words.1, place))
-        writer.appendBigEndian(hashKey.hash(words.1, words.0, ~place))
-        return writer.bytes
-    }
-
     var clock: ChangeClock { ChangeClock(time: Instant(nanoseconds: clockTime), replica: clockReplica) }
 
     /// Returns the entry of the identity index that points to the row under a key.
     func entry(key: [UInt8], _ hashKey: KeyedHash) -> IdentityEntry {
-        guard key.first != 1, let syncIdentifier else { return IdentityEntry(tombstone: IdentityHash.of(id, hashKey)) }
+        guard !TombstoneTable.isByID(key), let syncIdentifier else {
+            return IdentityEntry(tombstone: IdentityHash.of(id, hashKey))
+        }
         return IdentityEntry(tombstone: IdentityHash.of(syncIdentifier: syncIdentifier, hashKey))
     }
 
@@ -114,7 +96,7 @@ struct Tombstone: Sendable, Equatable {
         time = try record.read(Int64.self)
         group = record.isAtEnd ? nil : try record.readOptionalText()
         // Readers continue after the id that a tombstone names.
-        guard key.first != 1 || key == Tombstone.key(id) else { throw FormatError(.misplaced, "id") }
+        guard !TombstoneTable.isByID(key) || key == TombstoneTable.key(id) else { throw FormatError(.misplaced, "id") }
     }
 }
 
