@@ -5,7 +5,7 @@ import PageReader
 /// Checks every value that the sound pages of a damaged file still lead to, by ordinary reads: its checksums, its key,
 /// and the columns of chunks. Skips checks that compare tables with each other: they make no sense for a file with
 /// missing parts.
-struct RawChecker: ~Copyable {
+struct RawCheck: ~Copyable {
     private(set) var report: CheckReport
     /// Why the system could not read a value.
     private(set) var failure: PageFileError?
@@ -72,8 +72,8 @@ struct RawChecker: ~Copyable {
             failure = failure ?? error
         } catch {
             add(
-                Finding.Kind(error, else: RawChecker.kind(code)), entry.table, "\(place(code)): \(error)",
-                Checker.reference(entry.key))
+                Finding.Kind(error, else: RawCheck.kind(code)), entry.table, "\(place(code)): \(error)",
+                CheckLog.reference(entry.key))
             if code == .chunks { last = nil }
         }
     }
@@ -111,8 +111,8 @@ struct RawChecker: ~Copyable {
         chunks[chunk.key] = (chunk.rows, chunk.value.commit)
         if let last, last.key.lane == chunk.key.lane, last.upper != chunk.key.lower {
             add(
-                .chunkGap, TableCode.chunks.name, "before \(place(.chunks)) of \(Checker.name(chunk.key.lane.type))",
-                Checker.reference(key))
+                .chunkGap, TableCode.chunks.name, "before \(place(.chunks)) of \(CheckLog.name(chunk.key.lane.type))",
+                CheckLog.reference(key))
         }
         last = (chunk.key, chunk.upper)
     }
@@ -123,7 +123,7 @@ struct RawChecker: ~Copyable {
         if let chunk = chunks[details.key], chunk.rows != details.rows || chunk.commit != details.value.commit {
             add(
                 .detailsMismatch, TableCode.details.name, "\(place(.details)) is of another commit than its chunk",
-                Checker.reference(key))
+                CheckLog.reference(key))
         }
     }
 }

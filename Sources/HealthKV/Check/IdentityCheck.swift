@@ -2,31 +2,33 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-extension Checker {
-    /// Checks that every sample and tombstone has its entries in the index, and that no id occurs twice. This takes a
-    /// few passes over the samples, however many there are, and memory that hardly grows with their number. Skips
-    /// chunks that were reported as damaged.
-    mutating func checkIdentity(_ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool) {
-        if !damagedChunks.isEmpty {
-            report.unexamined.append("identity of the samples of \(damagedChunks.count) damaged chunks")
+/// Checks that every sample and tombstone has its entries in the index, and that no id occurs twice. This takes a few
+/// passes over the samples, however many there are, and memory that hardly grows with their number. Skips chunks that
+/// were reported as damaged.
+struct IdentityCheck {
+    let log: CheckLog
+
+    func run(_ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool) {
+        if !log.damagedChunks.isEmpty {
+            log.report.unexamined.append("identity of the samples of \(log.damagedChunks.count) damaged chunks")
         }
         do {
             try checkPartitions(snapshot)
             if try IdentityIndex.recentEntries(in: snapshot).count != Int(snapshot.header.recentEntries) {
-                add(.identityUnreadable, .identity, "the number of recent entries is wrong")
+                log.add(.identityUnreadable, .identity, "the number of recent entries is wrong")
             }
             try compare(snapshot, progress)
         } catch {
-            add(Finding.Kind(error, else: .identityUnreadable), .identity, "\(error)")
-            report.unexamined.append("identity index: what lies behind the part that cannot be read")
+            log.add(Finding.Kind(error, else: .identityUnreadable), .identity, "\(error)")
+            log.report.unexamined.append("identity index: what lies behind the part that cannot be read")
         }
     }
 
     /// Compares sums of all entries first, then the entries of the buckets whose sums differ, one by one.
-    private mutating func compare(_ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool) throws {
+    private func compare(_ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool) throws {
         let key = snapshot.header.hashKey
         var (expected, found) = (IdentitySums(key), IdentitySums(key))
-        var repeats = RepeatFilter(count: report.samples)
+        var repeats = RepeatFilter(count: log.report.samples)
         var scratch: [IdentityEntry] = []
         let isComplete = try forEachSoundRow(snapshot, progress, 0.6..<0.75) { lane, row in
             repeats.add(IdentityHash.of(row.id, key))
@@ -49,7 +51,7 @@ extension Checker {
     }
 
     /// Compares the entries of some buckets one by one. Returns `false` if `progress` stopped the check.
-    private mutating func compare(
+    private func compare(
         _ buckets: Set<Int>, _ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool, _ share: Range<Double>
     ) throws -> Bool {
         var expected: [IdentityEntry] = []
@@ -73,7 +75,7 @@ extension Checker {
     }
 
     /// Compares the ids whose hashes may have occurred twice. Returns `false` if `progress` stopped the check.
-    private mutating func checkRepeats(
+    private func checkRepeats(
         _ snapshot: borrowing Snapshot, _ repeats: RepeatFilter, _ progress: (Double) -> Bool
     ) throws -> Bool {
         guard repeats.hasRepeats else { return true }
@@ -84,7 +86,7 @@ extension Checker {
         }
         ids.sort()
         for (left, right) in zip(ids, ids.dropFirst()) where left == right {
-            add(.duplicateID, .details, "two samples have one id", "id \(left)")
+            log.add(.duplicateID, .details, "two samples have one id", "id \(left)")
         }
         return isComplete
     }
@@ -95,24 +97,24 @@ extension Checker {
         _ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool, _ share: Range<Double>,
         _ body: (Lane, StoredRow) -> Void
     ) throws -> Bool {
-        let step = (share.upperBound - share.lowerBound) / Double(max(1, report.chunks))
+        let step = (share.upperBound - share.lowerBound) / Double(max(1, log.report.chunks))
         var done = 0
         var cursor = try snapshot.view.cursor(snapshot.tables[.chunks])
         while try cursor.next() {
             done += 1
             if !progress(share.lowerBound + step * Double(done)) { return false }
             let key = cursor.key.copied()
-            if damagedChunks.contains(key) { continue }
+            if log.damagedChunks.contains(key) { continue }
             let chunk = try HotChunk(cursor.value, key: key.rawBytes)
             for row in try ChunkTable.allRows(chunk, in: snapshot) { body(chunk.key.lane, row) }
         }
         return true
     }
 
-    private mutating func checkPartitions(_ snapshot: borrowing Snapshot) throws {
+    private func checkPartitions(_ snapshot: borrowing Snapshot) throws {
         var next: UInt64 = 0
         for partition in try IdentityIndex.allPartitions(in: snapshot) {
-            if partition.lower != next { add(.identityUnreadable, .identity, "partitions leave a gap") }
+            if partition.lower != next { log.add(.identityUnreadable, .identity, "partitions leave a gap") }
             next = partition.upper
             for run in partition.runs {
                 var entries: [IdentityEntry] = []
@@ -122,31 +124,32 @@ extension Checker {
                 if UInt64(entries.count) != run.entries
                     || zip(entries, entries.dropFirst()).contains(where: { $1 < $0 })
                 {
-                    add(.identityUnreadable, .identity, "run \(run.number) of a partition is not as its header says")
+                    log.add(
+                        .identityUnreadable, .identity, "run \(run.number) of a partition is not as its header says")
                 }
             }
         }
         if next != 0, next != IdentityPartition.hashLimit {
-            add(.identityUnreadable, .identity, "partitions end early")
+            log.add(.identityUnreadable, .identity, "partitions end early")
         }
     }
 
     /// Compares two sorted lists. A missing entry is damage; a surplus entry only costs a look-up.
-    private mutating func compare(expected: [IdentityEntry], found: [IdentityEntry]) {
+    private func compare(expected: [IdentityEntry], found: [IdentityEntry]) {
         var index = 0
         for entry in expected {
             while index < found.count, found[index] < entry {
-                report.surplusHints += 1
+                log.report.surplusHints += 1
                 index += 1
             }
             if index < found.count, found[index] == entry {
                 index += 1
             } else {
-                add(
+                log.add(
                     .identityMissing, .identity,
-                    "an entry of \(Checker.name(UInt32(truncatingIfNeeded: entry.kind.packed >> 16)))")
+                    "an entry of \(CheckLog.name(UInt32(truncatingIfNeeded: entry.kind.packed >> 16)))")
             }
         }
-        report.surplusHints += found.count - index
+        log.report.surplusHints += found.count - index
     }
 }

@@ -1,10 +1,12 @@
 import ColumnFormat
 import HealthModel
 
-extension Checker {
-    /// Recomputes every summary from its samples, except for hours that are marked as stale. Counts, times, and the
-    /// least and greatest value must match to the last bit, sums to 1e-9. Blocks of many samples must have a summary.
-    mutating func checkSummaries(_ snapshot: borrowing Snapshot) {
+/// Recomputes every summary from its samples, except for hours that are marked as stale. Counts, times, and the least
+/// and greatest value must match to the last bit, sums to 1e-9. Blocks of many samples must have a summary.
+struct SummaryCheck {
+    let log: CheckLog
+
+    func run(_ snapshot: borrowing Snapshot) {
         do {
             var known: Set<UInt32> = []
             for type in try ChunkTable.typesWithChunks(in: snapshot) {
@@ -12,28 +14,30 @@ extension Checker {
                 try checkSummaries(of: type, snapshot)
             }
             for type in try SummaryTable.summarizedTypes(in: snapshot) where !known.contains(type) {
-                add(.summaryWrong, .summaries, "\(Checker.name(type)) has summaries and no samples")
+                log.add(.summaryWrong, .summaries, "\(CheckLog.name(type)) has summaries and no samples")
             }
         } catch {
-            add(Finding.Kind(error, else: .summaryWrong), .summaries, "\(error)")
+            log.add(Finding.Kind(error, else: .summaryWrong), .summaries, "\(error)")
         }
     }
 
     /// Checks the summaries of one type. Skips a type with damaged chunks or odd values, and reports it as unexamined.
-    private mutating func checkSummaries(of type: UInt32, _ snapshot: borrowing Snapshot) throws {
-        if oddTypes.contains(type) {
-            report.unexamined.append("summaries of \(Checker.name(type)): it has values that are not finite")
+    private func checkSummaries(of type: UInt32, _ snapshot: borrowing Snapshot) throws {
+        if log.oddTypes.contains(type) {
+            log.report.unexamined.append("summaries of \(CheckLog.name(type)): it has values that are not finite")
             return
         }
-        guard damagedTypes.contains(type) else { return try checkSummaries(snapshot, type) }
-        report.unexamined.append("summaries of \(Checker.name(type)): not all of its chunks can be read")
+        guard log.damagedTypes.contains(type) else { return try checkSummaries(snapshot, type) }
+        log.report.unexamined.append("summaries of \(CheckLog.name(type)): not all of its chunks can be read")
     }
 
-    private mutating func checkSummaries(_ snapshot: borrowing Snapshot, _ type: UInt32) throws {
+    private func checkSummaries(_ snapshot: borrowing Snapshot, _ type: UInt32) throws {
         var blocks = Set(try SummaryTable.summarizedBlocks(type, in: snapshot))
         let aggregation = try HourSums.summarizedAggregation(of: type, in: snapshot)
         guard let aggregation else {
-            if !blocks.isEmpty { add(.summaryWrong, .summaries, "\(Checker.name(type)) has summaries and no sums") }
+            if !blocks.isEmpty {
+                log.add(.summaryWrong, .summaries, "\(CheckLog.name(type)) has summaries and no sums")
+            }
             return
         }
         let ranking = try SourceRanking.ranking(of: type, in: snapshot)
@@ -47,14 +51,14 @@ extension Checker {
             do {
                 try checkSummary(snapshot, type, block, aggregation, ranking)
             } catch let error as FormatError {
-                add(
-                    Finding.Kind(error, else: .summaryWrong), .summaries, "a block of \(Checker.name(type)): \(error)",
+                log.add(
+                    Finding.Kind(error, else: .summaryWrong), .summaries, "a block of \(CheckLog.name(type)): \(error)",
                     "block \(block)")
             }
         }
     }
 
-    private mutating func checkSummary(
+    private func checkSummary(
         _ snapshot: borrowing Snapshot, _ type: UInt32, _ block: Int64, _ aggregation: SampleType.Aggregation,
         _ ranking: SourceRanking
     ) throws {
@@ -66,10 +70,10 @@ extension Checker {
         var counted = SummaryContent()
         counted.quarters = SummaryContent.emptyQuarters
         counted.replace(0..<hours.count, by: try HourSums.summarize(type, hours: hours, ranking, in: snapshot).cells)
-        report.summaries += 1
+        log.report.summaries += 1
         guard let kept else {
             if counted.samples > snapshot.context.thinSamples {
-                add(.summaryWrong, .summaries, "a block of \(Checker.name(type)) has none", "block \(block)")
+                log.add(.summaryWrong, .summaries, "a block of \(CheckLog.name(type)) has none", "block \(block)")
             }
             return
         }
@@ -81,7 +85,7 @@ extension Checker {
                     return kept.quarters?[index].agrees(with: counted.quarters![index], .quarters, aggregation) ?? true
                 }
             if !isRight {
-                add(.summaryWrong, .summaries, "an hour of \(Checker.name(type))", "hour \(first + Int64(hour))")
+                log.add(.summaryWrong, .summaries, "an hour of \(CheckLog.name(type))", "hour \(first + Int64(hour))")
             }
         }
     }

@@ -3,7 +3,9 @@ import HealthModel
 import LMDB
 
 /// Checks links: reads each record and chunk, and compares both directions of recent and of packed links.
-extension Checker {
+struct LinkCheck {
+    let log: CheckLog
+
     /// The contents of one level of a peer's packed links, as far as they were read.
     private struct Packed {
         var directory: LinkDirectory?
@@ -16,29 +18,29 @@ extension Checker {
         var isDamaged = false
     }
 
-    mutating func checkLinks(_ snapshot: borrowing Snapshot) {
+    func run(_ snapshot: borrowing Snapshot) {
         let hashKey = snapshot.header.hashKey
         var recent: UInt64 = 0
         // The levels, by the keys of their directories.
         var packed: [[UInt8]: Packed] = [:]
-        forEachValue(snapshot, .links) { checker, value, key in
+        log.forEachValue(snapshot, .links) { value, key in
             guard let kind = LinkKey.kind(key) else { throw FormatError(.invalid, "key of a link") }
             switch kind {
-            case .bySample: recent &+= Checker.term(of: try Checker.record(value, key, as: RecentLink.self).link)
+            case .bySample: recent &+= LinkCheck.term(of: try PeerCheck.record(value, key, as: RecentLink.self).link)
             case .byPeerID:
-                let link = try Checker.record(value, key, as: RecentLink.self)
-                if !link.isGone { recent &-= Checker.term(of: link.link) }
+                let link = try PeerCheck.record(value, key, as: RecentLink.self)
+                if !link.isGone { recent &-= LinkCheck.term(of: link.link) }
             case .directory, .chunk, .hints:
                 let level = LinkKey.all(Array(key[..<16]), .directory, LinkKey.level(key))
                 do {
-                    try checker.look(at: value, key, kind, &packed[level, default: Packed()], hashKey)
+                    try look(at: value, key, kind, &packed[level, default: Packed()], hashKey)
                 } catch {
                     packed[level, default: Packed()].isDamaged = true
                     throw error
                 }
             }
         }
-        if recent != 0 { add(.linksDiffer, .links, "links by sample and links by the peer's id are not the same") }
+        if recent != 0 { log.add(.linksDiffer, .links, "links by sample and links by the peer's id are not the same") }
         // If a part is unreadable or sums differ, findings that only follow from that are not reported separately.
         var (damaged, unequal) = (Set<ArraySlice<UInt8>>(), Set<ArraySlice<UInt8>>())
         for (level, packed) in packed {
@@ -48,7 +50,7 @@ extension Checker {
                 unequal.insert(level[..<16])
             }
         }
-        guard damagedChunks.isEmpty else { return }
+        guard log.damagedChunks.isEmpty else { return }
         for peer in Set(packed.keys.map { $0[..<16] }).subtracting(damaged) {
             let isEqual = recent == 0 && !unequal.contains(peer)
             do {
@@ -60,7 +62,7 @@ extension Checker {
                     }
                 }
             } catch {
-                add(.linksDiffer, .links, "\(error)")
+                log.add(.linksDiffer, .links, "\(error)")
             }
         }
     }
@@ -71,7 +73,7 @@ extension Checker {
         switch kind {
         case .chunk: try look(atChunk: value, key, &packed, hashKey)
         case .hints: try look(atHints: value, key, &packed)
-        default: packed.directory = try Checker.record(value, key, as: LinkDirectory.self)
+        default: packed.directory = try PeerCheck.record(value, key, as: LinkDirectory.self)
         }
     }
 
@@ -91,7 +93,7 @@ extension Checker {
         guard let precision = packed.directory?.precision else { return }
         for link in links {
             let hint = LinkHint(peerID: IdentityHash.ofPeerID(link.peerID, hashKey), sample: link.hash)
-            packed.sum &+= Checker.term(of: hint.kept(precision))
+            packed.sum &+= LinkCheck.term(of: hint.kept(precision))
         }
     }
 
@@ -104,19 +106,19 @@ extension Checker {
         else { throw FormatError(.misplaced, "block of hints") }
         packed.lastHint = hints.last!.hash
         packed.hintBlocks += 1
-        for hint in hints { packed.sum &-= Checker.term(of: hint) }
+        for hint in hints { packed.sum &-= LinkCheck.term(of: hint) }
     }
 
     /// Reports the differences of a level. Returns `true` if there are none.
-    private mutating func compare(_ packed: Packed) -> Bool {
+    private func compare(_ packed: Packed) -> Bool {
         guard let directory = packed.directory, directory.links == packed.links, directory.chunks == packed.chunks,
             directory.hintBlocks == packed.hintBlocks
         else {
-            add(.linksDiffer, .links, "a peer has more or fewer packed links than it says")
+            log.add(.linksDiffer, .links, "a peer has more or fewer packed links than it says")
             return false
         }
         if packed.sum != 0 {
-            add(.linksDiffer, .links, "packed links and the hints that lead to them are not the same")
+            log.add(.linksDiffer, .links, "packed links and the hints that lead to them are not the same")
         }
         return packed.sum == 0
     }
