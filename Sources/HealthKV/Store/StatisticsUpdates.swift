@@ -115,14 +115,6 @@ extension StatisticsUpdates {
     }
 }
 
-extension SampleStore {
-    /// Returns statistics that are updated whenever a write of this process, or of another process that this one
-    /// notices, has changed them.
-    public func statisticsUpdates(_ query: StatisticsQuery) -> StatisticsUpdates {
-        StatisticsUpdates(store: self, query: query)
-    }
-}
-
 extension StatisticsCollection {
     func isSame(as other: StatisticsCollection) -> Bool {
         borders.instants == other.borders.instants && cells.elementsEqual(other.cells) { $0.isSame(as: $1) }

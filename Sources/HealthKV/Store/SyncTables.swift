@@ -33,8 +33,3 @@ extension SampleReading where Self: ~Copyable {
     /// Returns the resolved conflicts, oldest first.
     public func audit() throws -> [AuditEntry] { try SyncTable.records(as: AuditEntry.self, in: snapshot) }
 }
-
-extension SampleStore {
-    /// The current time by the clock of the store, which timestamps the data about peers.
-    package var now: Instant { core.options.clock() }
-}

@@ -2,38 +2,17 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-extension SampleStore {
-    /// Copies the store to a new folder while it is in use. When this returns, the copy is durable, and its pages have
-    /// been read back and verified like those of a store that is opened.
-    ///
-    /// The folder must not exist or must be empty, and must not lie inside the store's own. Wherever the copy is used,
-    /// it continues as another replica with a new epoch: change tokens from before are refused, and peers are compared
-    /// again. This also holds when its `data.mdb` is copied over the store's to restore it.
-    ///
-    /// ```swift
-    /// try store.backup(to: folder + "-backup")
-    /// ```
-    ///
-    /// - Parameters:
-    ///   - folder: The folder of the copy; it is created if it does not exist.
-    ///   - progress: Called now and then with the bytes copied so far. Return `false` to stop: then nothing of the copy
-    ///     remains, and the error's code is ``StoreError/Code/cancelled``.
-    public func backup(to folder: String, progress: ((Int) -> Bool)? = nil) throws {
-        try copy(to: folder, compacting: false, progress)
-    }
-
-    /// Copies the store without its free pages to a new folder while it is in use. See ``backup(to:progress:)``.
-    public func compact(to folder: String, progress: ((Int) -> Bool)? = nil) throws {
-        try copy(to: folder, compacting: true, progress)
-    }
-
-    private func copy(to folder: String, compacting: Bool, _ progress: ((Int) -> Bool)?) throws {
-        try checkOpen()
+/// Copies a store while it is in use.
+enum StoreCopy {
+    /// Copies the store to a folder that does not exist or is empty.
+    static func make(
+        of core: StoreCore, to folder: String, compacting: Bool, _ progress: ((Int) -> Bool)?
+    ) throws {
         guard !core.isWriting else {
-            throw StoreError(.nested, path: path, "A copy cannot be made inside write")
+            throw StoreError(.nested, path: core.path, "A copy cannot be made inside write")
         }
         let place = CopyPlace(folder)
-        try place.check(against: path)
+        try place.check(against: core.path)
         place.removeLeftovers()
         // The copy gets its name only when it is complete: a process that finds the folder finds a store.
         let partial = place.newPartial()
@@ -44,7 +23,7 @@ extension SampleStore {
         defer { lock.release() }
         StoreAttributes(options: core.options, notices: core.notices).apply(toCopy: partial)
         do {
-            try core.copyPresentFile(to: partial, compacting: compacting, progress)
+            try copyPresentFile(of: core, to: partial, compacting: compacting, progress)
             guard FileSystem.rename(partial, to: place.folder) else {
                 throw StoreError(.storage, path: folder, "The copy cannot be given its name")
             }
@@ -58,7 +37,7 @@ extension SampleStore {
             }
         } catch {
             CopyPlace.remove(partial)
-            throw StoreError.wrap(StoreError.ofCopy(error, store: path), path: folder)
+            throw StoreError.wrap(StoreError.ofCopy(error, store: core.path), path: folder)
         }
     }
 
@@ -66,7 +45,7 @@ extension SampleStore {
     /// A copy that replaces the original keeps its identity, so it records its new place. Any other copy records a
     /// place that fits no file, so that it is recognized as a copy even if it is written over the file that it was made
     /// from.
-    static func settleCopy(
+    static func settle(
         _ folder: String, compacting: Bool, keepsPlace: Bool = false, _ limits: EngineLimits
     ) throws {
         limits.atCopy?(folder)
@@ -99,6 +78,24 @@ extension SampleStore {
             try StoreHeader.read(transaction.view, tables).transaction == UInt64(transaction.id)
         else { throw StoreError(.damaged, path: folder, "The copy does not agree with itself") }
     }
+
+    /// Copies the file. If another process replaces the file meanwhile, starts over with its successor.
+    private static func copyPresentFile(
+        of core: StoreCore, to folder: String, compacting: Bool, _ progress: ((Int) -> Bool)?
+    ) throws {
+        while true {
+            let file = try Following.presentFile(in: core)
+            do {
+                try file.environment.copy(toFolder: folder, compacting: compacting, progress: progress)
+                return try settle(folder, compacting: compacting, core.options.limits)
+            } catch {
+                let isRetired = (try? file.isRetired()) ?? false
+                if file.isInPlace(core.path), !isRetired { throw error }
+                CopyPlace.empty(folder)
+                if isRetired { _ = try Following.follow(file, in: core) }
+            }
+        }
+    }
 }
 
 extension StoreError {
@@ -112,25 +109,5 @@ extension StoreError {
         }
         // Damage that LMDB finds while it copies is in the store itself.
         return isDamage(error) ? wrap(error, path: store) : error
-    }
-}
-
-extension StoreCore {
-    /// Copies the file. If another process replaces the file meanwhile, starts over with its successor.
-    fileprivate func copyPresentFile(
-        to folder: String, compacting: Bool, _ progress: ((Int) -> Bool)?
-    ) throws {
-        while true {
-            let file = try Following.presentFile(in: self)
-            do {
-                try file.environment.copy(toFolder: folder, compacting: compacting, progress: progress)
-                return try SampleStore.settleCopy(folder, compacting: compacting, options.limits)
-            } catch {
-                let isRetired = (try? file.isRetired()) ?? false
-                if file.isInPlace(path), !isRetired { throw error }
-                CopyPlace.empty(folder)
-                if isRetired { _ = try Following.follow(file, in: self) }
-            }
-        }
     }
 }
