@@ -154,11 +154,11 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
             #expect(try txn.remove(.changes, ChangeLog.key(found.row.commit)))
         },
         PlantedFault(.queueWrong, "an operation has lost its place") { txn in
-            try SyncTable.forget(
+            try PeerTables.forget(
                 PeerKey.place("p", GoodStore.lonely, txn.state.header.hashKey), as: PendingPlace.self, in: &txn)
         },
         PlantedFault(.linksDiffer, "a link is gone from one side") { txn in
-            try SyncTable.forget(
+            try PeerTables.forget(
                 LinkKey.recent(peer(txn, "p"), .bySample, GoodStore.lonely), as: RecentLink.self, in: &txn)
         },
         PlantedFault(.linksDiffer, "a chunk of links is gone") { txn in
@@ -194,7 +194,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         },
         PlantedFault(.recordsOutdated, "an anchor is of an earlier commit than the sum in the header knows") { txn in
             let key = try anchorKey(txn.snapshot)
-            let anchor = try SyncTable.record(key, as: Anchor.self, in: txn.snapshot)!
+            let anchor = try PeerTables.record(key, as: Anchor.self, in: txn.snapshot)!
             let older = StoredSync(anchor, key: SyncKey(key), commit: 0).recordBytes
             try txn.lmdb.put(txn.context.tables[.anchors], key, older)
             txn.state.isChanged = true

@@ -129,7 +129,7 @@ import Testing
         try expectDamage({ txn in
             let operation = try #require(try txn.pending(peer: "p", sample: GoodStore.lonely))
             let section = try QueueTable.directory(of: "p", in: txn.snapshot).sections[0].number
-            try SyncTable.put(
+            try PeerTables.put(
                 operation, PeerKey.pending("p", section, operation.sequence + 9, txn.state.header.hashKey), in: &txn)
         }) { _ = try $0.pending(for: "p") }
     }
@@ -154,7 +154,7 @@ import Testing
         try expectDamage({ txn in
             try txn.appendAudit(event: "lost", sample: GoodStore.lonely)
             let entry = try #require(try txn.audit().first)
-            try SyncTable.put(entry, PeerKey.audit(entry.commit, entry.ordinal + 1), in: &txn)
+            try PeerTables.put(entry, PeerKey.audit(entry.commit, entry.ordinal + 1), in: &txn)
         }) { _ = try $0.audit() }
     }
 

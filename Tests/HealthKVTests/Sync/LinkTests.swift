@@ -221,7 +221,7 @@ import Testing
             try store.write { txn in
                 try txn.setLink(late)
                 let peer = PeerKey.peer("p", txn.state.header.hashKey)
-                try SyncTable.forget(LinkKey.recent(peer, .byPeerID, late.peerID), as: RecentLink.self, in: &txn)
+                try PeerTables.forget(LinkKey.recent(peer, .byPeerID, late.peerID), as: RecentLink.self, in: &txn)
                 for key in try LinkTable.linkKeys(peer, .hints, in: txn.snapshot) { try txn.remove(.links, key) }
             }
             #expect(try store.check().findings.map(\.kind) == [.linksDiffer, .linksDiffer])

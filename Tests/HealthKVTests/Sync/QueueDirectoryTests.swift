@@ -240,16 +240,16 @@ struct QueueDirectoryTests {
             try store.close()
         }
         try spoiled { txn in
-            try SyncTable.forget(PeerKey.directory("p", txn.state.header.hashKey), as: QueueDirectory.self, in: &txn)
+            try PeerTables.forget(PeerKey.directory("p", txn.state.header.hashKey), as: QueueDirectory.self, in: &txn)
         }
         try spoiled { txn in
-            try SyncTable.forget(
+            try PeerTables.forget(
                 PeerKey.place("p", samples[2], txn.state.header.hashKey), as: PendingPlace.self, in: &txn)
         }
         try spoiled { txn in
             var directory = try QueueTable.directory(of: "p", in: txn.snapshot)
             directory.remove(from: 1)
-            try SyncTable.put(directory, PeerKey.directory("p", txn.state.header.hashKey), in: &txn)
+            try PeerTables.put(directory, PeerKey.directory("p", txn.state.header.hashKey), in: &txn)
         }
     }
 }

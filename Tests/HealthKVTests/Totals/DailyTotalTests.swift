@@ -142,7 +142,7 @@ import Testing
                 try core.transact { txn in
                     let number = try NameTable.number(of: type, in: txn.snapshot)!
                     let day = try LocalDay.number(old.day, field: "day")
-                    try SyncTable.put(
+                    try PeerTables.put(
                         old, TotalsTable.key(old.peer, number, day, txn.state.header.hashKey), in: &txn)
                 }
             }

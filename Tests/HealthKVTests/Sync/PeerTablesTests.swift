@@ -4,7 +4,7 @@ import Testing
 @testable import HealthKV
 
 /// Peers, anchors, links, queues and the audit record live in the transactions of the samples.
-@Suite struct SyncTablesTests {
+@Suite struct PeerTablesTests {
     private func operation(_ peer: String, _ sample: SampleID = SampleID()) -> PendingOperation {
         PendingOperation(peer: peer, kind: .save, sample: sample, version: 1)
     }
@@ -271,19 +271,19 @@ import Testing
         #expect(
             try findings { txn in
                 let key = PeerKey.place("a", sample, txn.state.header.hashKey)
-                try SyncTable.forget(key, as: PendingPlace.self, in: &txn)
+                try PeerTables.forget(key, as: PendingPlace.self, in: &txn)
             } == [.queueWrong])
         #expect(
             try findings { txn in
                 let operation = try txn.pending(for: "b")[0]
                 let key = PeerKey.pending("b", 1, operation.sequence, txn.state.header.hashKey)
-                try SyncTable.forget(key, as: PendingOperation.self, in: &txn)
+                try PeerTables.forget(key, as: PendingOperation.self, in: &txn)
                 // The place leads nowhere, and the count is wrong.
             } == [.queueWrong, .queueWrong])
         #expect(
             try findings { txn in
                 let key = LinkKey.recent(PeerKey.peer("a", txn.state.header.hashKey), .bySample, sample)
-                try SyncTable.forget(key, as: RecentLink.self, in: &txn)
+                try PeerTables.forget(key, as: RecentLink.self, in: &txn)
             } == [.linksDiffer])
         #expect(
             try findings { txn in

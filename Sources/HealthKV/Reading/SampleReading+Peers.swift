@@ -6,19 +6,19 @@ import LMDB
 extension SampleReading where Self: ~Copyable {
     /// Returns the registered peers.
     public func peers() throws -> [RegisteredPeer] {
-        try SyncTable.records(as: RegisteredPeer.self, in: snapshot).sorted { $0.name < $1.name }
+        try PeerTables.records(as: RegisteredPeer.self, in: snapshot).sorted { $0.name < $1.name }
     }
 
     /// Returns a peer; `nil` if it is not registered.
     public func peer(_ name: String) throws -> RegisteredPeer? {
         let snapshot = snapshot
-        return try SyncTable.record(PeerKey.peer(name, snapshot.header.hashKey), as: RegisteredPeer.self, in: snapshot)
+        return try PeerTables.record(PeerKey.peer(name, snapshot.header.hashKey), as: RegisteredPeer.self, in: snapshot)
     }
 
     /// Returns the anchors of all peers, or of one.
     public func anchors(of peer: String? = nil) throws -> [Anchor] {
         let snapshot = snapshot
-        return try SyncTable.records(
+        return try PeerTables.records(
             prefix: peer.map { PeerKey.peer($0, snapshot.header.hashKey) } ?? [], as: Anchor.self, in: snapshot)
     }
 
@@ -26,10 +26,10 @@ extension SampleReading where Self: ~Copyable {
     public func anchor(peer: String, type: SampleType, scope: String = "") throws -> Anchor? {
         let snapshot = snapshot
         guard let number = try NameTable.askedNumber(of: type, in: snapshot) else { return nil }
-        return try SyncTable.record(
+        return try PeerTables.record(
             PeerKey.anchor(peer, number, scope, snapshot.header.hashKey), as: Anchor.self, in: snapshot)
     }
 
     /// Returns the resolved conflicts, oldest first.
-    public func audit() throws -> [AuditEntry] { try SyncTable.records(as: AuditEntry.self, in: snapshot) }
+    public func audit() throws -> [AuditEntry] { try PeerTables.records(as: AuditEntry.self, in: snapshot) }
 }
