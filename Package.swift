@@ -55,8 +55,8 @@ let package = Package(
                 "CSystemLMDB",
                 .product(name: "CLMDB", package: "swift-lmdb", condition: .when(traits: ["BundledLMDB"])),
             ], swiftSettings: shared),
-        .target(name: "LMDB", dependencies: ["LMDBInC"], swiftSettings: shared),
         .target(name: "PageReader", swiftSettings: shared),
+        .target(name: "LMDB", dependencies: ["LMDBInC", "PageReader"], swiftSettings: shared),
         .target(name: "HealthModel", swiftSettings: shared),
         .target(name: "ColumnFormat", dependencies: ["CPrefetch", "HealthModel"], swiftSettings: shared),
         .target(

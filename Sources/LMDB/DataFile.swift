@@ -5,6 +5,7 @@
 #else
     import Darwin
 #endif
+import PageReader
 
 /// A data file, read with ordinary reads and without locks, for places where the lock file cannot be used.
 public struct DataFile: ~Copyable {
@@ -41,22 +42,18 @@ public struct DataFile: ~Copyable {
 
     /// Reads the meta pages; `nil` if they are not LMDB's.
     public func metas() -> Metas? {
-        guard let first = meta(at: 0), let second = meta(at: first.pageSize) else { return nil }
+        guard let first = meta(0, at: 0), let second = meta(1, at: first.pageSize) else { return nil }
         return first.newestTransaction > second.newestTransaction ? first : second
     }
 
-    private func meta(at offset: Int) -> Metas? {
-        var bytes = [UInt8](repeating: 0, count: 152)
-        guard read(&bytes, at: offset) == bytes.count else { return nil }
-        func word(_ at: Int) -> UInt64 { (0..<8).reduce(0) { $0 | UInt64(bytes[at + $1]) << UInt64(8 * $1) } }
-        // The page header has 16 bytes. Then: magic, version, address, map size, two tables of 48 bytes, last page,
-        // transaction.
-        let magic = word(16) & 0xFFFF_FFFF
-        let pageSize = Int(word(40) & 0xFFFF_FFFF)
-        guard magic == 0xBEEF_C0DE, pageSize >= 256, pageSize <= 65_536, let lastPage = Int(exactly: word(136)),
-            let mapSize = Int(exactly: word(32))
+    private func meta(_ index: Int, at offset: Int) -> Metas? {
+        var bytes = [UInt8](repeating: 0, count: Meta.byteCount)
+        guard read(&bytes, at: offset) == bytes.count, let meta = Meta(bytes, index: index),
+            (256...65_536).contains(meta.pageSize), let lastPage = Int(exactly: meta.lastPage),
+            let mapSize = Int(exactly: meta.mapSize)
         else { return nil }
-        return Metas(pageSize: pageSize, newestTransaction: word(144), lastPage: lastPage, mapSize: mapSize)
+        return Metas(
+            pageSize: meta.pageSize, newestTransaction: meta.transaction, lastPage: lastPage, mapSize: mapSize)
     }
 
     /// Returns the number of bytes read, or the negated `errno` if the system cannot read them.
@@ -97,7 +94,7 @@ public struct DataFile: ~Copyable {
 
     /// Why there are no meta pages: the system cannot read them, or they are not LMDB's.
     private var metaFailure: CopyOutcome {
-        var bytes = [UInt8](repeating: 0, count: 152)
+        var bytes = [UInt8](repeating: 0, count: Meta.byteCount)
         let count = read(&bytes, at: 0)
         return count < 0 ? .unreadable(Int32(-count)) : .invalid
     }

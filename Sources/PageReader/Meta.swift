@@ -65,7 +65,7 @@ public struct TreeRecord: Sendable, Hashable {
 ///     144     8  transaction
 /// ```
 public struct Meta: Sendable, Hashable {
-    static let byteCount = 152
+    public static let byteCount = 152
     static let mark: UInt32 = 0xBEEF_C0DE
     static let pageKind: UInt16 = 8
     static let pageSizes = [4_096, 8_192, 16_384, 32_768]
@@ -82,8 +82,9 @@ public struct Meta: Sendable, Hashable {
     public let free: TreeRecord
     public let main: TreeRecord
 
-    /// Reads a meta page; `nil` if the bytes are not a meta page.
-    init?(_ bytes: [UInt8], index: Int) {
+    /// Reads a meta page; `nil` if the bytes are not a meta page. The numbers in it are as the file has them, within
+    /// bounds or not.
+    public init?(_ bytes: [UInt8], index: Int) {
         guard bytes.count >= Meta.byteCount, bytes.u64(0) == UInt64(index), bytes.u16(10) == Meta.pageKind,
             bytes.u32(16) == Meta.mark
         else { return nil }

@@ -34,9 +34,7 @@ extension SampleStore {
             }
             // Names that are cached from earlier say nothing about those in the file.
             transaction.context.state.names = NameBook()
-            var checker = Checker(limit: limit)
-            try checker.run(transaction.snapshot, number, progress)
-            return checker.report
+            return try StoreCheck(limit: limit).run(transaction.snapshot, number, progress)
         }
     }
 
@@ -94,7 +92,7 @@ extension SampleStore {
     /// - Parameter step: Called before each value; an error that it throws ends the search.
     package static func countUnreadableValues(in folder: String, _ step: () throws -> Void) throws -> Int {
         let inspection = try PageInspection(folder: folder, limit: 0)
-        var checker = RawChecker(CheckReport(), limit: 0)
+        var checker = RawCheck(CheckReport(), limit: 0)
         try checker.run(inspection, step)
         if let failure = checker.failure { throw StoreError.unreadable(folder, failure) }
         return checker.report.omitted
@@ -106,135 +104,9 @@ extension PageInspection {
     fileprivate func rawReport(_ folder: String, limit: Int) throws -> CheckReport {
         var report = CheckReport()
         (report.findings, report.omitted) = (findings, omitted)
-        var checker = RawChecker(report, limit: limit)
+        var checker = RawCheck(report, limit: limit)
         checker.run(self) {}
         if let failure = checker.failure { throw StoreError.unreadable(folder, failure) }
         return checker.report
-    }
-}
-
-/// The state of a running check.
-struct Checker {
-    var report = CheckReport()
-    let limit: Int
-    /// The keys of chunks that were reported, and their types. Findings that only follow from these are not reported.
-    private(set) var damagedChunks: Set<[UInt8]> = []
-    private(set) var damagedTypes: Set<UInt32> = []
-    /// Types with values that are not finite.
-    var oddTypes: Set<UInt32> = []
-    /// The number of the current record in its table.
-    private var record = 0
-
-    init(limit: Int) { self.limit = limit }
-
-    mutating func noteDamage(ofChunk key: [UInt8]) {
-        damagedChunks.insert(key)
-        if let key = Checker.chunkKey(key) { noteDamage(ofType: key.lane.type) }
-    }
-
-    mutating func noteDamage(ofType type: UInt32) { damagedTypes.insert(type) }
-
-    static func chunkKey(_ bytes: [UInt8]) -> ChunkKey? {
-        let span = bytes.rawBytes
-        return try? ChunkKey(span)
-    }
-
-    mutating func add(_ kind: Finding.Kind, _ table: TableCode, _ detail: String, _ reference: String? = nil) {
-        if report.findings.count < limit {
-            report.findings.append(Finding(kind: kind, table: table.name, detail: detail, reference: reference))
-        } else {
-            report.omitted += 1
-        }
-    }
-
-    mutating func run(_ snapshot: borrowing Snapshot, _ transaction: UInt64, _ progress: (Double) -> Bool) throws {
-        if snapshot.header.transaction != transaction {
-            add(.header, .meta, "the header belongs to transaction \(snapshot.header.transaction), not \(transaction)")
-        }
-        if let kept = snapshot.header.recordSum, try RecordSum.count(in: snapshot) != kept {
-            add(.recordsOutdated, .meta, "records are of an older commit than the header")
-        }
-        checkNames(snapshot)
-        checkRecords(snapshot)
-        guard progress(0.1) else { return }
-        try checkChunks(snapshot, progress)
-        guard progress(0.6) else { return }
-        checkIdentity(snapshot, progress)
-        checkSummaries(snapshot)
-        checkSync(snapshot)
-        _ = progress(1)
-    }
-
-    /// Reads every record of the small tables. No live sample may have a tombstone.
-    private mutating func checkRecords(_ snapshot: borrowing Snapshot) {
-        for table in [TableCode.tombstones, .changes, .upkeep] {
-            forEachValue(snapshot, table) { checker, value, key in
-                switch table {
-                case .tombstones:
-                    let tombstone = try Tombstone(value, key: key)
-                    if key.first == 1, let found = try? SampleLookup.find(tombstone.id, in: snapshot), !found.isHidden {
-                        checker.add(.tombstoneOfLiveSample, table, checker.place, "id \(tombstone.id)")
-                    }
-                case .changes: _ = try ChangeRecord(value, key: key)
-                case .upkeep where key.first == Intent.upkeepKind: _ = try Intent(value, key: key)
-                case .upkeep where key.first == StaleRange.upkeepKind: _ = try StaleRange.read(value, key: key)
-                case .upkeep where key.first == DeletedContent.upkeepKind: _ = try DeletedContent(value, key: key)
-                default: _ = try RecordReader(value, table: table, key: key)
-                }
-            }
-        }
-        forEachValue(snapshot, .meta) { _, value, key in _ = try RecordReader(value, table: .meta, key: key) }
-    }
-
-    /// Compares the two copies of each name.
-    private mutating func checkNames(_ snapshot: borrowing Snapshot) {
-        var forward: [[UInt8]: UInt32] = [:]
-        forEachValue(snapshot, .names) { checker, value, key in
-            let name = try NameTable.read(value, .names, key: key)
-            forward[[key[0]] + name.1] = name.0
-        }
-        forEachValue(snapshot, .namesReverse) { checker, value, key in
-            let name = try NameTable.read(value, .namesReverse, key: key)
-            if forward.removeValue(forKey: [key[0]] + name.1) != name.0 {
-                checker.add(.nameCopiesDiffer, .namesReverse, "number \(name.0)")
-            }
-        }
-        for number in forward.values.sorted() { add(.nameCopiesDiffer, .names, "number \(number)") }
-    }
-
-    /// Calls `body` with each value of a table. An error that it throws becomes a finding.
-    mutating func forEachValue(
-        _ snapshot: borrowing Snapshot, _ table: TableCode, as kind: Finding.Kind = .recordUnreadable,
-        _ body: (inout Checker, RawSpan, [UInt8]) throws -> Void
-    ) {
-        do {
-            record = 0
-            var cursor = try snapshot.view.cursor(snapshot.tables[table])
-            while try cursor.next() {
-                report.records += 1
-                record += 1
-                let key = cursor.key.copied()
-                do {
-                    try body(&self, cursor.value, key)
-                } catch {
-                    add(Finding.Kind(error, else: kind), table, "\(place): \(error)", Checker.reference(key))
-                }
-            }
-        } catch {
-            add(Finding.Kind(error, else: kind), table, "\(error)")
-        }
-    }
-
-    /// Describes the current record.
-    var place: String { "record \(record)" }
-
-    /// Names a type for a finding. Names that others gave are left out.
-    static func name(_ type: UInt32) -> String {
-        SampleType(catalogNumber: type).map { "type \($0.shortName)" } ?? "type number \(type)"
-    }
-
-    /// Formats a key for people who may see when something was measured.
-    static func reference(_ key: [UInt8]) -> String {
-        "key " + key.map { byte in String(byte >> 4, radix: 16) + String(byte & 15, radix: 16) }.joined()
     }
 }

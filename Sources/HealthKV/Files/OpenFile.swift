@@ -74,7 +74,7 @@ final class OpenFile: Sendable {
         let transaction = try environment.beginRead()
         var after = try StoreHeader.read(transaction.view, tables)
         after.epoch = before.epoch
-        return try History.fit(of: before.token, after, transaction.view, tables) == .fits
+        return try ChangeLog.fit(of: before.token, after, transaction.view, tables) == .fits
     }
 
     private func noteForeign(_ state: FileState) {

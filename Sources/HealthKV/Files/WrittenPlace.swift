@@ -72,6 +72,6 @@ final class WrittenPlace: Sendable {
     ) throws -> Bool {
         guard let written, written.store == header.storeID else { return false }
         if header.epoch < written.epoch { return true }
-        return try History.fit(of: written, header, view, tables).isRolledBack
+        return try ChangeLog.fit(of: written, header, view, tables).isRolledBack
     }
 }

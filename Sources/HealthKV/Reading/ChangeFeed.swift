@@ -12,19 +12,16 @@ enum ChangeFeed {
         let origin = start.map(\.origin) ?? snapshot.context.lastCommit
         var place = FeedPlace(commit: start?.commit ?? 0, ordinal: start?.ordinal ?? .max)
         var changes: [Change] = []
-        var cursor = try snapshot.view.cursor(snapshot.tables[.changes])
-        var found = try cursor.seek(ChangeRecord.key(place.commit))
-        while found {
-            let record = try ChangeRecord(cursor.value, key: cursor.key.copied())
+        var next: ChangeToken?
+        try ChangeLog.forEachRecord(from: place.commit, in: snapshot) { record in
             place = max(place, FeedPlace(commit: record.commits.lowerBound, ordinal: 0))
             // The marks of the record's commits before its last one are unknown. Tokens among them carry the mark of
             // the history before the record.
-            let markBefore =
-                record.since > 0 ? try History.mark(upTo: record.since &- 1, snapshot.view, snapshot.tables) : 0
+            let markBefore = record.since > 0 ? try ChangeLog.mark(upTo: record.since &- 1, in: snapshot) : 0
             while place < record.end {
                 guard changes.count < limit else {
-                    let next = ChangeLog.token(place, in: record, markBefore, origin, in: snapshot)
-                    return ChangePage(changes: changes, next: next, hasMore: true)
+                    next = ChangeLog.token(place, in: record, markBefore, origin, in: snapshot)
+                    return false
                 }
                 let part = try ChangeFeed.part(
                     of: record, after: place, limit: limit - changes.count, types, in: snapshot)
@@ -34,9 +31,9 @@ enum ChangeFeed {
                 }
                 place = part.last
             }
-            found = try cursor.next()
+            return true
         }
-        return ChangePage(changes: changes, next: ChangeLog.currentToken(in: snapshot), hasMore: false)
+        return ChangePage(changes: changes, next: next ?? ChangeLog.currentToken(in: snapshot), hasMore: next != nil)
     }
 
     /// Returns some changes of a record. `last` is the end of the record when no changes are left.
@@ -125,11 +122,9 @@ enum ChangeFeed {
 
     /// Returns `true` if the feed reports a deletion at its own position, not by the removal of a mass operation.
     private static func isDeletedAlone(_ tombstone: Tombstone, in snapshot: Snapshot) throws -> Bool {
-        var cursor = try snapshot.view.cursor(snapshot.tables[.changes])
-        guard try cursor.seek(ChangeRecord.key(tombstone.commit)) else { return false }
-        return try ChangeRecord(cursor.value, key: cursor.key.copied()).deletions.contains {
+        try ChangeLog.firstRecord(from: tombstone.commit, in: snapshot)?.deletions.contains {
             ($0.commit, $0.ordinal) == (tombstone.commit, tombstone.ordinal) && $0.id == tombstone.id
-        }
+        } ?? false
     }
 
     static func deletedSample(_ tombstone: Tombstone, in snapshot: Snapshot) throws -> DeletedSample {

@@ -3,7 +3,7 @@ import HealthModel
 import LMDB
 
 /// Reads the rows of one lane that match a query, in order, a part of a chunk at a time.
-struct LaneReader {
+struct LaneReader: MergedLane {
     let lane: Lane
     static let usualStep = 16
     private let query: RowQuery
@@ -39,13 +39,12 @@ struct LaneReader {
         if bounds.from >= bounds.to || query.range.isEmpty { next = nil }
     }
 
-    /// Returns the point of the next row; `nil` if there is none.
-    mutating func peek(_ snapshot: borrowing Snapshot) throws -> Point? {
-        while position >= buffer.count {
-            guard rest != nil || next != nil else { return nil }
-            try fill(snapshot)
-        }
-        return buffer[position].point
+    /// The point of the next row among those that are decoded.
+    var head: Point? { position < buffer.count ? buffer[position].point : nil }
+
+    /// Decodes the next row, if there is one and it is not decoded yet.
+    mutating func prepare(_ snapshot: borrowing Snapshot) throws {
+        while position >= buffer.count, rest != nil || next != nil { try fill(snapshot) }
     }
 
     /// Takes the next row, and all following decoded rows that precede the next row of any other lane.
@@ -59,7 +58,7 @@ struct LaneReader {
         return buffer[first..<position]
     }
 
-    private func comes(_ point: Point, before other: Point) -> Bool { (point < other) == (query.order == .ascending) }
+    func comes(_ point: Point, before other: Point) -> Bool { (point < other) == (query.order == .ascending) }
 
     private mutating func fill(_ snapshot: borrowing Snapshot) throws {
         buffer = []
@@ -168,23 +167,9 @@ enum RowReader {
             LaneReader(Lane(type: type, duration: $0), query, sources: sources, step: step, log)
         }
         while true {
-            // Find the lane with the next row, and the next row among all other lanes.
-            var best: (index: Int, point: Point)?
-            var rival: Point?
-            for index in readers.indices {
-                guard let point = try readers[index].peek(snapshot) else { continue }
-                guard let found = best else {
-                    best = (index, point)
-                    continue
-                }
-                let isBehind = (found.point < point) == (query.order == .ascending)
-                let loser = isBehind ? point : found.point
-                if !isBehind { best = (index, point) }
-                if let known = rival, (known < loser) == (query.order == .ascending) { continue }
-                rival = loser
-            }
-            guard let best else { return }
-            guard try body(readers[best.index].takeRun(before: rival)) else { return }
+            for index in readers.indices { try readers[index].prepare(snapshot) }
+            guard let turn = LaneMerge.turn(of: readers) else { return }
+            guard try body(readers[turn.lane].takeRun(before: turn.rival)) else { return }
         }
     }
 

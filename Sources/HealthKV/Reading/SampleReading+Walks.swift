@@ -4,7 +4,7 @@ import HealthModel
 extension SampleReading where Self: ~Copyable {
     /// Calls `body` with the daily totals of all peers.
     public func forEachTotal(_ body: (DailyTotal) throws -> Void) throws {
-        try SyncTable.forEachRecord(of: DailyTotal.self, in: snapshot) { try body($0) }
+        try PeerTables.forEachRecord(of: DailyTotal.self, in: snapshot) { try body($0) }
     }
 
     /// Returns the types for which shadowing was set explicitly, that is, whether samples of exactly the same time

@@ -83,3 +83,21 @@ extension ChangeToken: Codable {
         try container.encode(description)
     }
 }
+
+/// How a position in a feed relates to the history of a file.
+package enum TokenFit: Sendable, Hashable {
+    /// The file contains the whole history up to the position.
+    case fits
+    /// The position belongs to another store.
+    case otherStore
+    /// The position belongs to another epoch: either side was restored since, and this is known.
+    case otherEpoch
+    /// The file has not reached the position: it was rolled back.
+    case ahead
+    /// The file has reached the position by other commits: it was rolled back and then continued, or the token belongs
+    /// to a copy that did.
+    case forked
+
+    /// Whether the file, or the copy that issued the token, was rolled back without the restore being noticed.
+    package var isRolledBack: Bool { self == .ahead || self == .forked }
+}

@@ -4,8 +4,7 @@ import LMDB
 
 /// A partition of the identity index: a range of 40-bit hashes with a few sorted runs of entries.
 ///
-/// Three kinds of keys share the table. Their first byte distinguishes them: 1 a recent entry, 2 a partition, 3 a
-/// block.
+/// Three kinds of keys share the table (``IdentityIndex``). Their first byte distinguishes them.
 struct IdentityPartition: Sendable, Equatable {
     struct Run: Sendable, Equatable {
         var number: UInt32
@@ -71,29 +70,12 @@ struct IdentityPartition: Sendable, Equatable {
         return nil
     }
 
-    static func key(_ lower: UInt64) -> [UInt8] {
-        var writer = ByteWriter(reserving: 9)
-        writer.append(2 as UInt8)
-        writer.appendBigEndian(lower)
-        return writer.bytes
-    }
-
-    /// Returns the key of a block. Blocks of a run are in the order of their first hash; `index` distinguishes blocks
-    /// that begin with the same hash.
-    static func blockKey(_ lower: UInt64, run: UInt32, hash: UInt64, index: UInt16) -> [UInt8] {
-        var writer = ByteWriter(reserving: 23)
-        writer.append(blockTag)
-        writer.appendBigEndian(lower)
-        writer.appendBigEndian(run)
-        writer.appendBigEndian(hash)
-        writer.appendBigEndian(index)
-        return writer.bytes
-    }
-
-    static let blockPrefix = 13
+    /// The first bytes of keys: of recent entries, of partitions and of blocks. Embedded on disk.
+    static let recentTag: UInt8 = 1
+    static let tag: UInt8 = 2
     static let blockTag: UInt8 = 3
 
-    func value(commit: UInt64) -> [UInt8] {
+    func value(key: [UInt8], commit: UInt64) -> [UInt8] {
         var record = RecordWriter()
         record.append(upper)
         record.append(nextRun)
@@ -102,7 +84,7 @@ struct IdentityPartition: Sendable, Equatable {
             record.append(run.number)
             record.append(run.entries)
         }
-        return record.value(table: .identity, key: IdentityPartition.key(lower), commit: commit)
+        return record.value(table: .identity, key: key, commit: commit)
     }
 
     init(lower: UInt64, upper: UInt64) {
@@ -135,16 +117,6 @@ struct IdentityPartition: Sendable, Equatable {
 
 /// A recent entry: a record of its own, so that a single write moves no run.
 enum RecentEntry {
-    static let tag: UInt8 = 1
-
-    static func key(_ entry: IdentityEntry) -> [UInt8] {
-        var writer = ByteWriter(reserving: 17)
-        writer.append(tag)
-        writer.appendBigEndian(entry.key)
-        writer.appendBigEndian(entry.kind.addition.packed)
-        return writer.bytes
-    }
-
     /// Returns a value with the key and the net number of additions (positive) or removals (negative) of the entry.
     static func value(key: [UInt8], net: Int32, commit: UInt64) -> [UInt8] {
         var record = RecordWriter()

@@ -21,7 +21,6 @@ enum SourceKind: UInt8, Sendable, Comparable {
 
 /// The ranking of sources: the kind of each source, and the orders that a user set. One record of `meta`.
 struct PriorityRecord: Sendable, Equatable {
-    static let key: [UInt8] = Array("priorities".utf8)
     /// The maximum number of places in one order.
     static let orderLimit = 16_384
 
@@ -30,7 +29,7 @@ struct PriorityRecord: Sendable, Equatable {
     /// By number of the type.
     var orders: [UInt32: [RankedSource]] = [:]
 
-    func value(commit: UInt64) -> [UInt8] {
+    func value(key: [UInt8], commit: UInt64) -> [UInt8] {
         var record = RecordWriter()
         record.append(UInt32(kinds.count))
         for (source, kind) in kinds.sorted(by: { $0.key < $1.key }) {
@@ -47,13 +46,13 @@ struct PriorityRecord: Sendable, Equatable {
                 record.append(place.isUserEntered.map { $0 ? 1 : 2 } ?? 0 as UInt8)
             }
         }
-        return record.value(table: .meta, key: PriorityRecord.key, commit: commit)
+        return record.value(table: .meta, key: key, commit: commit)
     }
 
     init() {}
 
-    init(_ span: RawSpan) throws(FormatError) {
-        var record = try RecordReader(span, table: .meta, key: PriorityRecord.key)
+    init(_ span: RawSpan, key: [UInt8]) throws(FormatError) {
+        var record = try RecordReader(span, table: .meta, key: key)
         for _ in 0..<(try record.read(UInt32.self)) {
             let source = try record.read(UInt32.self)
             guard let kind = SourceKind(rawValue: try record.read(UInt8.self)) else {

@@ -33,15 +33,7 @@ struct TypeCounts: Sendable, Equatable {
         sources[source] = count == Count() ? nil : count
     }
 
-    /// Returns the key in `summaries`: the type, and a period that no summary has.
-    static func key(_ type: UInt32) -> [UInt8] {
-        var writer = ByteWriter(reserving: 5)
-        writer.appendBigEndian(type)
-        writer.append(0 as UInt8)
-        return writer.bytes
-    }
-
-    func value(_ type: UInt32, commit: UInt64) -> [UInt8] {
+    func value(key: [UInt8], commit: UInt64) -> [UInt8] {
         var record = RecordWriter()
         record.append(hidden)
         record.append(UInt32(sources.count))
@@ -50,7 +42,7 @@ struct TypeCounts: Sendable, Equatable {
             record.append(count.samples)
             record.append(count.shadowed)
         }
-        return record.value(table: .summaries, key: TypeCounts.key(type), commit: commit)
+        return record.value(table: .summaries, key: key, commit: commit)
     }
 
     init() {}

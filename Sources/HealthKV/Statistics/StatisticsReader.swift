@@ -37,18 +37,8 @@ struct StatisticsReader {
         }
         while true {
             for index in lanes.indices where lanes[index].needsRows { try fill(index, snapshot) }
-            var best: Int?
-            for index in lanes.indices where lanes[index].hasRow {
-                if let known = best, !lanes[index].isBefore(lanes[known]) { continue }
-                best = index
-            }
-            guard let best else { return }
-            var other: (start: Int64, end: Int64) = (.max, .max)
-            for index in lanes.indices where index != best && lanes[index].hasRow {
-                let head = lanes[index].head
-                if (head.start, head.end) < other { other = (head.start, head.end) }
-            }
-            guard give(best, upTo: other, to: &collector) else { return }
+            guard let turn = LaneMerge.turn(of: lanes) else { return }
+            guard give(turn.lane, upTo: turn.rival ?? (.max, .max), to: &collector) else { return }
         }
     }
 
@@ -164,7 +154,7 @@ struct StatisticsReader {
 }
 
 /// The decoded rows of one lane that were not fed yet.
-struct StatisticsLane {
+struct StatisticsLane: MergedLane {
     let lane: Lane
     let from: Int64
     let looksBack: Bool
@@ -218,11 +208,13 @@ struct StatisticsLane {
         return end > wanted[firstWanted].lowerBound || start >= wanted[firstWanted].lowerBound
     }
 
-    var hasRow: Bool { position < rows.count }
     var needsRows: Bool { position >= rows.count && next != nil }
-    var head: StatisticsRow { rows[position] }
 
-    func isBefore(_ other: StatisticsLane) -> Bool { (head.start, head.end) < (other.head.start, other.head.end) }
+    var head: (start: Int64, end: Int64)? {
+        position < rows.count ? (rows[position].start, rows[position].end) : nil
+    }
+
+    func comes(_ place: (start: Int64, end: Int64), before other: (start: Int64, end: Int64)) -> Bool { place < other }
 }
 
 /// Holds the buffers of a reader in one place.

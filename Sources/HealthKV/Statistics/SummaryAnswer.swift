@@ -60,8 +60,8 @@ struct SummaryAnswer {
         let stale = try StaleTable.ranges(type, touching: hours, in: snapshot)
         var nextStale = 0
         var cursor = try snapshot.view.cursor(snapshot.tables[.summaries])
-        var found = try cursor.seek(SummaryPeriod.key(type, first))
-        while found, let (other, block) = try SummaryPeriod.parse(cursor.key), other == type, block <= last {
+        var found = try cursor.seek(SummaryTable.key(type, first))
+        while found, let (other, block) = try SummaryTable.parse(cursor.key), other == type, block <= last {
             let firstHour = block * SummaryPeriod.hoursPerBlock
             let endHour = firstHour + SummaryPeriod.hoursPerBlock
             while nextStale < stale.count, stale[nextStale].upperBound < firstHour { nextStale += 1 }

@@ -69,11 +69,3 @@ public struct ChangeSequence: AsyncSequence, Sendable {
         }
     }
 }
-
-extension SampleStore {
-    /// Returns the changes that are committed from now on, or after a token; of all types, or of some.
-    public func changes(of types: Set<SampleType>? = nil, since token: ChangeToken? = nil) -> ChangeSequence {
-        ChangeSequence(
-            store: self, types: types, start: Result { try token ?? read { $0.currentToken } })
-    }
-}

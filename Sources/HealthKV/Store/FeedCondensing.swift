@@ -4,8 +4,7 @@ import LMDB
 
 /// The number of change records that the last condensing left. The next one is due when there are twice as many.
 private enum CondensedFeed {
-    static let upkeepKind: UInt8 = 4
-    static let key = [upkeepKind]
+    static let key = [UpkeepKind.condensedFeed]
 
     static func value(_ records: Int, commit: UInt64) -> [UInt8] {
         var record = RecordWriter()
@@ -81,18 +80,18 @@ enum FeedCondensing {
                 record.commit <= $0 && carrier.map { $0.record.commit } ?? .max > $0
             }
             if !isCheckpoint, try takeOver(kept, by: &carrier, shared: shared, &looked, in: txn) {
-                try txn.remove(.changes, ChangeRecord.key(record.commit))
+                try ChangeLog.remove(record, in: &txn)
                 continue
             }
             try replace(carrier?.record, in: &txn)
             carrier = CarrierRecord(record: kept)
             if kept.deletions.count + kept.removals.count < record.deletions.count + record.removals.count {
-                try ChangeLog.putChanges(kept, in: &txn)
+                try ChangeLog.put(kept, in: &txn)
             }
         }
         try replace(carrier?.record, in: &txn)
         if next == nil {
-            let left = try txn.snapshot.view.statistics(txn.context.tables[.changes]).entries
+            let left = try ChangeLog.count(in: txn.snapshot)
             try txn.put(.upkeep, CondensedFeed.key, CondensedFeed.value(left, commit: txn.commit))
         }
         return next
@@ -158,7 +157,7 @@ enum FeedCondensing {
         let isWider = stored.spans.count != record.spans.count || !stored.covers(record.spans)
         guard isWider || stored.since != record.since else { return }
         do { record.spans = try coarse(record.spans, in: txn.snapshot) } catch  where StoreError.isDamage(error) {}
-        try ChangeLog.putChanges(record, in: &txn)
+        try ChangeLog.put(record, in: &txn)
     }
 
     /// Returns a record that also covers an earlier one; `nil` if that makes too many spans.
@@ -215,10 +214,7 @@ extension FeedCondensing {
         var before = core.condensing.withLock { $0 }
         if before == nil {
             let (records, left) = try core.read {
-                (
-                    try $0.snapshot.view.statistics($0.context.tables[.changes]).entries,
-                    try CondensedFeed.read($0.snapshot)
-                )
+                (try ChangeLog.count(in: $0.snapshot), try CondensedFeed.read($0.snapshot))
             }
             guard records >= 2 * left + limits.changeRecords else { return false }
             before = .max

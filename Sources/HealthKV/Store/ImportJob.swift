@@ -3,14 +3,12 @@ import HealthModel
 
 /// The progress of an import: a record in `upkeep`, written in the transaction of each batch.
 struct ImportJob {
-    static let upkeepKind: UInt8 = 3
-
     var name: String
     /// The number of batches that are in the store.
     var position: Int
 
-    static func key(_ name: String, _ hashKey: KeyedHash) -> [UInt8] {
-        [upkeepKind] + PeerKey.text(name, hashKey)
+    private static func key(_ name: String, _ hashKey: KeyedHash) -> [UInt8] {
+        [UpkeepKind.importJob] + PeerKey.text(name, hashKey)
     }
 
     func value(key: [UInt8], commit: UInt64) -> [UInt8] {
@@ -44,61 +42,9 @@ extension ImportJob {
         let job = ImportJob(name: name, position: try position(of: name, in: txn.snapshot) + 1)
         try txn.put(.upkeep, key, job.value(key: key, commit: txn.commit))
     }
-}
 
-extension SampleStore {
-    /// Imports a batch in one durable commit.
-    ///
-    /// If `job` is given, the commit also counts the batch as done. After a crash, call ``importPosition(of:)`` and
-    /// continue from there.
-    @discardableResult
-    public func importBatch(_ batch: SampleBatch, job: String? = nil) throws -> ImportReport {
-        try write { transaction in
-            let report = try transaction.importBatch(batch)
-            if let job { try ImportJob.advance(job: job, in: &transaction) }
-            return report
-        }
-    }
-
-    /// Returns how many batches of a job are in the store; 0 if the job is unknown or finished.
-    public func importPosition(of job: String) throws -> Int {
-        try read { try ImportJob.position(of: job, in: $0.snapshot) }
-    }
-
-    /// Removes the record of a finished job.
-    public func finishImport(of job: String) throws {
-        try write { transaction in
-            let key = ImportJob.key(job, transaction.state.header.hashKey)
-            try transaction.remove(.upkeep, key)
-        }
-        // All samples are stored. Summaries over damaged chunks stay stale, and `check` reports the damage.
-        do { try Upkeep.refreshAllSummaries(in: core) } catch  where StoreError.isDamage(error) {}
-    }
-
-    /// Imports batches, each in a durable commit, in memory that does not grow with their number.
-    ///
-    /// If the process is killed midway, the same call with the same batches continues after the last one that was
-    /// stored. It counts batches and does not look into them: cut the history into the same batches each time.
-    ///
-    /// Rows without ids that are equal in everything that makes their identity are distinguished by counting them
-    /// within a batch. If such twins may fall into different batches, set their `SampleBatch.Extras.multiplicity`
-    /// yourself: 0, 1, 2 and so on over the whole history. Otherwise the second is taken for the first, imported again.
-    ///
-    /// ```swift
-    /// let report = try store.importAll(history.batches(), job: "first import")
-    /// ```
-    @discardableResult
-    public func importAll(_ batches: some Sequence<SampleBatch>, job: String) throws -> ImportReport {
-        var report = ImportReport()
-        var left = try importPosition(of: job)
-        for batch in batches {
-            if left > 0 {
-                left -= 1
-                continue
-            }
-            report += try importBatch(batch, job: job)
-        }
-        try finishImport(of: job)
-        return report
+    /// Removes the record of a job.
+    static func finish(_ name: String, in txn: inout WriteTransaction) throws {
+        try txn.remove(.upkeep, key(name, txn.state.header.hashKey))
     }
 }

@@ -4,9 +4,19 @@ import LMDB
 
 /// Puts a compacted copy in the place of the data file.
 enum InPlaceCompaction {
+    /// Forgets the contents of deleted samples and puts a compacted file in place, on the writing thread.
+    static func run(in core: StoreCore) throws {
+        try core.onWriter {
+            try core.notices.holding {
+                try Upkeep.forgetDeletedContents(in: core)
+                try compactInPlace(in: core)
+            }
+        }
+    }
+
     /// Runs on the writing thread. Holds the old file's write lock from before the copy until the old file is marked as
     /// retired, so no commit is lost.
-    static func compactInPlace(in core: StoreCore) throws {
+    private static func compactInPlace(in core: StoreCore) throws {
         _ = try Following.presentFile(in: core)
         try core.following.withLock { _ in
             let old = try core.usableFile()
@@ -32,7 +42,7 @@ enum InPlaceCompaction {
         defer { made.remove() }
         do {
             try old.environment.copy(toFolder: made.path, compacting: true)
-            try SampleStore.settleCopy(made.path, compacting: true, keepsPlace: true, core.options.limits)
+            try StoreCopy.settle(made.path, compacting: true, keepsPlace: true, core.options.limits)
         } catch {
             throw StoreError.retold(StoreError.ofCopy(error, store: core.path), of: core.path)
         }
@@ -61,28 +71,4 @@ enum InPlaceCompaction {
 
 extension FileReplacement {
     init(of core: StoreCore) { self.init(folder: core.path, patience: core.options.limits.folderPatience) }
-}
-
-extension SampleStore {
-    /// Replaces the store's file with a compacted copy. This frees unused pages, and with them what deleted samples
-    /// left in them; samples that were deleted before can no longer be undeleted. Readers continue meanwhile, and
-    /// writers wait; other processes continue with the new file.
-    ///
-    /// ```swift
-    /// try store.write { try $0.purge(.source(Source(bundle: "app.example.old", name: "Old").identity)) }
-    /// while try store.maintain() {}
-    /// try store.compactInPlace()
-    /// ```
-    ///
-    /// The disk must have room for the copy. The old file's blocks become free once the last of its readers has ended;
-    /// a disk may keep their bytes until it reuses them.
-    public func compactInPlace() throws {
-        try checkWritable()
-        try core.onWriter { [core] in
-            try core.notices.holding {
-                try Upkeep.forgetDeletedContents(in: core)
-                try InPlaceCompaction.compactInPlace(in: core)
-            }
-        }
-    }
 }

@@ -18,7 +18,7 @@ enum OwnSource {
             product: try record.readOptionalText(), system: try record.readOptionalText())
     }
 
-    fileprivate static func put(_ source: Source, in transaction: inout WriteTransaction) throws {
+    private static func put(_ source: Source, in transaction: inout WriteTransaction) throws {
         var record = RecordWriter()
         record.append(source.bundle)
         record.append(source.name)
@@ -46,15 +46,5 @@ extension OwnSource {
         guard known != source else { return }
         if let known, known.identity != source.identity, !known.identity.isExtension(of: source.identity) { return }
         try OwnSource.put(source, in: &txn)
-    }
-}
-
-extension SampleStore {
-    /// The source of samples that are saved with `Source.thisApp` through this handle: the source that the handle was
-    /// opened with, otherwise the one that the app last wrote under.
-    public var ownSource: Source {
-        guard source == .thisApp else { return source }
-        let known = try? core.read { try OwnSource.read($0.snapshot.view, $0.snapshot.tables) }
-        return (known ?? nil) ?? OwnSource.unnamed
     }
 }

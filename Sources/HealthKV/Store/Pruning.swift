@@ -74,7 +74,7 @@ enum Pruning {
         // work.
         var oldest: [AuditEntry] = []
         do {
-            oldest = try SyncTable.records(limit: max(1, count), as: AuditEntry.self, in: txn.snapshot)
+            oldest = try PeerTables.records(limit: max(1, count), as: AuditEntry.self, in: txn.snapshot)
         } catch  where StoreError.isDamage(error) {}
         var removed = 0
         for entry in oldest where removed < surplus || entry.time.nanoseconds < horizon {

@@ -86,22 +86,3 @@ extension SamplePages {
         return (samples, point)
     }
 }
-
-extension SampleStore {
-    /// Returns a stream of pages of the samples that a query selects.
-    ///
-    /// The first page throws an error with the code ``StoreError/Code/invalidArgument`` if the limit of the query is
-    /// below zero.
-    ///
-    /// - Parameters:
-    ///   - query: the samples to return, and their order.
-    ///   - size: the maximum number of samples in a page, at least 1.
-    ///   - onDamage: if given, damaged chunks are skipped, and it is called with each range of time in which samples
-    ///     may therefore be missing.
-    public func pages(
-        _ query: SampleQuery, size: Int = 1_000, onDamage: (@Sendable (DamagedRange) -> Void)? = nil
-    ) -> SamplePages {
-        precondition(size > 0, "a page has at least one sample")
-        return SamplePages(store: self, query: query, size: size, onDamage: onDamage)
-    }
-}

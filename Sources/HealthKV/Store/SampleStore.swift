@@ -53,6 +53,17 @@ public final class SampleStore: Sendable {
     /// The folder of the store.
     public var path: String { core.path }
 
+    /// The source of samples that are saved with `Source.thisApp` through this handle: the source that the handle was
+    /// opened with, otherwise the one that the app last wrote under.
+    public var ownSource: Source {
+        guard source == .thisApp else { return source }
+        let known = try? core.read { try OwnSource.read($0.snapshot.view, $0.snapshot.tables) }
+        return (known ?? nil) ?? OwnSource.unnamed
+    }
+
+    /// The current time by the clock of the store, which timestamps the data about peers.
+    package var now: Instant { core.options.clock() }
+
     /// Closes the store: waits for running writes and readers, then closes the file. Further calls throw.
     public func close() throws {
         guard !core.isInsideTransaction else {

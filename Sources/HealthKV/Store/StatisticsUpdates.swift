@@ -91,32 +91,27 @@ extension StatisticsUpdates {
         // With strict starts, a sample that starts in the range also wins or loses time after the range.
         let reachesBeyond = (query.options as? CumulativeOptions)?.borders == .strictStart
         let to = reachesBeyond ? Int64.max : query.to.nanoseconds
-        var cursor = try snapshot.view.cursor(snapshot.tables[.changes])
-        var found = try cursor.seek(ChangeRecord.key(token.commit + 1))
-        while found {
-            let record = try ChangeRecord(cursor.value, key: cursor.key.copied())
-            for span in record.spans where span.lane.type == type {
-                let longest = span.lane.duration == .long ? Int64.max : span.lane.duration.longest
-                let end = Instant(nanoseconds: span.starts.upperBound) + longest
-                if span.starts.lowerBound < to, end >= query.from { return true }
-            }
-            for removal in record.removals {
+        var isTouched = false
+        try ChangeLog.forEachRecord(from: token.commit + 1, in: snapshot) { record in
+            isTouched = touches(record, type, from: query.from, to: to)
+            return !isTouched
+        }
+        return isTouched
+    }
+
+    private static func touches(_ record: ChangeRecord, _ type: UInt32, from: Instant, to: Int64) -> Bool {
+        let isAnySpan = record.spans.contains { span in
+            guard span.lane.type == type, span.starts.lowerBound < to else { return false }
+            let longest = span.lane.duration == .long ? Int64.max : span.lane.duration.longest
+            return Instant(nanoseconds: span.starts.upperBound) + longest >= from
+        }
+        return isAnySpan
+            || record.removals.contains { removal in
                 switch removal.scope {
-                case .range(let other, let from, _): if other == type, from < to { return true }
-                case .source: return true
+                case .range(let other, let first, _): other == type && first < to
+                case .source: true
                 }
             }
-            found = try cursor.next()
-        }
-        return false
-    }
-}
-
-extension SampleStore {
-    /// Returns statistics that are updated whenever a write of this process, or of another process that this one
-    /// notices, has changed them.
-    public func statisticsUpdates(_ query: StatisticsQuery) -> StatisticsUpdates {
-        StatisticsUpdates(store: self, query: query)
     }
 }
 

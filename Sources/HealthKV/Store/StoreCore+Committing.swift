@@ -42,7 +42,7 @@ extension StoreCore {
         let writing = WriteEnvironment(
             now: options.clock, source: options.source, encoder: encoder, pageSize: file.environment.pageSize,
             path: path, limits: options.limits, filters: filters)
-        filters.begin(lmdb.id, of: file)
+        filters.begin(lmdb.id, of: file.data)
         var isFollowed = false
         defer { if !isFollowed { filters.forget() } }
         var transaction = WriteTransaction(lmdb, context: context, environment: writing)

@@ -83,7 +83,7 @@ public struct StoreInfo: Sendable, Hashable {
 }
 
 extension StoreInfo {
-    static func tableInfo(_ code: TableCode, in snapshot: Snapshot) throws -> StoreInfo.TableInfo {
+    private static func tableInfo(_ code: TableCode, in snapshot: Snapshot) throws -> StoreInfo.TableInfo {
         let statistics = try snapshot.view.statistics(snapshot.tables[code])
         var payload = 0
         var cursor = try snapshot.view.cursor(snapshot.tables[code])
@@ -93,21 +93,17 @@ extension StoreInfo {
             leafPages: statistics.leafPages, overflowPages: statistics.overflowPages, depth: statistics.depth,
             payloadBytes: payload)
     }
-}
 
-extension SampleStore {
-    /// Returns a description of the store and of how its file is used. Walks the leaves of every table to measure their
-    /// fill.
-    public func info() throws -> StoreInfo {
-        try checkOpen()
+    /// Describes an open store. Walks the leaves of every table to measure their fill.
+    init(of core: StoreCore) throws {
         try core.checkUsable()
         let readers = try core.environment.readers().map {
             StoreInfo.ReaderInfo(process: $0.pid, transaction: $0.transaction)
         }
         let oldest = core.readers.withLock { $0.entries.map(\.ticket.age).max() }
         let environment = try core.environment.info()
-        let fileBytes = FileSystem.size(of: path + "/data.mdb") ?? 0
-        return try read { transaction in
+        let fileBytes = FileSystem.size(of: core.path + "/data.mdb") ?? 0
+        self = try core.read { transaction in
             let snapshot = transaction.snapshot
             let free = try snapshot.view.freeStatistics()
             let pageSize = core.environment.pageSize
@@ -119,7 +115,7 @@ extension SampleStore {
             }
             let header = snapshot.header
             return StoreInfo(
-                path: path, storeID: header.storeID, replica: header.replica, epoch: header.epoch,
+                path: core.path, storeID: header.storeID, replica: header.replica, epoch: header.epoch,
                 formatVersion: Int(StoreHeader.formatVersion), commit: header.commit,
                 samples: counts.reduce(0) { $0 + $1.counts.samples }, types: counts.count { $0.counts.samples > 0 },
                 sources: try NameTable.numbers(.source, snapshot.view, snapshot.tables).count,

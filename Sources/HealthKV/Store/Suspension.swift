@@ -91,30 +91,3 @@ enum Suspension {
         }
     }
 }
-
-extension SampleStore {
-    /// Releases every lock and closes the file. Systems demand this of a process that they may stop for a long time
-    /// while others run: iOS ends an app that is suspended while it holds a lock in a shared container.
-    ///
-    /// Waits for queued writes and for readers, even while a write waits for another process. Throws
-    /// ``StoreError/Code/busy`` if they do not end in time; then the store is not suspended. Until ``resume()``, every
-    /// call throws ``StoreError/Code/suspended``. Other handles of the same folder in this process are suspended, too.
-    ///
-    /// ```swift
-    /// try store.suspend()      // when the scene enters the background
-    /// try store.resume()       // when it comes back
-    /// ```
-    public func suspend(within timeout: Duration = .seconds(4)) throws {
-        try checkOpen()
-        guard !core.isInsideTransaction else {
-            throw StoreError(.nested, path: path, "suspend() was called inside read or write")
-        }
-        try Suspension.suspend(within: timeout, in: core)
-    }
-
-    /// Reopens the file after ``suspend(within:)``.
-    public func resume() throws {
-        try checkOpen()
-        try Suspension.resume(in: core)
-    }
-}

@@ -177,17 +177,3 @@ enum Upkeep {
         return next != nil
     }
 }
-
-extension SampleStore {
-    /// Does unfinished work (mass operations, the identity index, summaries, old tombstones) for about `budget`, in
-    /// small commits. Returns `true` if any remains.
-    @discardableResult
-    public func maintain(budget: Duration = .seconds(1)) throws -> Bool {
-        try checkWritable()
-        let deadline = ContinuousClock.now + budget
-        while ContinuousClock.now < deadline {
-            if try !core.onWriter({ [core] in try Upkeep.maintainStep(in: core) }) { return false }
-        }
-        return true
-    }
-}

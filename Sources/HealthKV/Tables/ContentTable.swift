@@ -8,7 +8,6 @@ import LMDB
 /// The row is removed when the sample lives again, after thirty days, and by a compaction in place, which leaves no
 /// content of deleted samples in the file.
 struct DeletedContent {
-    static let upkeepKind: UInt8 = 5
     /// One transaction keeps at most this many. A caller that deletes more at once has a copy, or wants the samples
     /// gone.
     static let mostAtOnce = 1_000
@@ -20,14 +19,6 @@ struct DeletedContent {
     let lane: Lane
     let hot: [UInt8]
     let details: [UInt8]
-
-    static func key(_ id: SampleID) -> [UInt8] {
-        var writer = ByteWriter(reserving: 17)
-        writer.append(upkeepKind)
-        writer.appendBigEndian(id.high)
-        writer.appendBigEndian(id.low)
-        return writer.bytes
-    }
 
     init(_ row: StoredRow, _ lane: Lane, _ encoder: ChunkEncoder, commit: UInt64, time: Int64) {
         let key = ChunkKey(lane: lane, lower: .least)
@@ -62,9 +53,17 @@ struct DeletedContent {
 
 /// The contents of deleted samples, kept for an undo.
 enum ContentTable {
+    static func key(_ id: SampleID) -> [UInt8] {
+        var writer = ByteWriter(reserving: 17)
+        writer.append(UpkeepKind.deletedContent)
+        writer.appendBigEndian(id.high)
+        writer.appendBigEndian(id.low)
+        return writer.bytes
+    }
+
     /// Returns the content of a deleted sample; `nil` if it is not kept.
     static func content(_ id: SampleID, in snapshot: Snapshot) throws -> Sample? {
-        let key = DeletedContent.key(id)
+        let key = ContentTable.key(id)
         guard let span = try snapshot.view.get(snapshot.tables[.upkeep], key) else { return nil }
         let content = try DeletedContent(span, key: key)
         guard let row = try ContentTable.row(of: content, in: snapshot), row.id == id else { return nil }
@@ -82,7 +81,7 @@ enum ContentTable {
 
     static func keepsDeletedContents(in snapshot: Snapshot) throws -> Bool {
         var cursor = try snapshot.view.cursor(snapshot.tables[.upkeep])
-        return try cursor.seek([DeletedContent.upkeepKind]) && cursor.key.copied().first == DeletedContent.upkeepKind
+        return try cursor.seek([UpkeepKind.deletedContent]) && cursor.key.copied().first == UpkeepKind.deletedContent
     }
 
     /// Checks at most `count` kept contents from `key` on. Returns the keys of those to remove, and the key to continue
@@ -93,7 +92,7 @@ enum ContentTable {
         var (old, seen): ([[UInt8]], Int) = ([], 0)
         var cursor = try snapshot.view.cursor(snapshot.tables[.upkeep])
         var found = try cursor.seek(key)
-        while found, cursor.key.copied().first == DeletedContent.upkeepKind {
+        while found, cursor.key.copied().first == UpkeepKind.deletedContent {
             let key = cursor.key.copied()
             guard seen < count else { return (old, key) }
             seen += 1
@@ -112,13 +111,13 @@ enum ContentTable {
         txn.state.contentsKept += 1
         let time = txn.environment.now().nanoseconds
         let content = DeletedContent(found.row, found.lane, txn.environment.encoder, commit: txn.commit, time: time)
-        let key = DeletedContent.key(found.row.id)
+        let key = ContentTable.key(found.row.id)
         try txn.put(.upkeep, key, content.value(key: key, commit: txn.commit))
     }
 
     /// Removes the kept content of a deleted sample.
     static func forgetContent(of id: SampleID, in txn: inout WriteTransaction) throws {
-        let key = DeletedContent.key(id)
+        let key = ContentTable.key(id)
         if try txn.snapshot.view.contains(txn.context.tables[.upkeep], key) { try txn.remove(.upkeep, key) }
     }
 
@@ -127,7 +126,7 @@ enum ContentTable {
     static func forgetContents(
         behind key: [UInt8]? = nil, before time: Int64, count: Int, in txn: inout WriteTransaction
     ) throws -> [UInt8]? {
-        let (old, next) = try contents(behind: key ?? [DeletedContent.upkeepKind], count: count, in: txn.snapshot) {
+        let (old, next) = try contents(behind: key ?? [UpkeepKind.deletedContent], count: count, in: txn.snapshot) {
             $1.time < time
         }
         for key in old { try txn.remove(.upkeep, key) }
@@ -136,7 +135,7 @@ enum ContentTable {
 
     /// Removes the kept contents of deleted samples of some sources, given by number.
     static func forgetContents(of sources: Set<UInt32>, in txn: inout WriteTransaction) throws {
-        let first = [DeletedContent.upkeepKind]
+        let first = [UpkeepKind.deletedContent]
         let (old, _) = try contents(behind: first, count: .max, in: txn.snapshot) { snapshot, content in
             guard let row = try? ContentTable.row(of: content, in: snapshot) else { return true }
             return try sources.contains(NameTable.revision(row.revision, in: snapshot).sourceNumber)

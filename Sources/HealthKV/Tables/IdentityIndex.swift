@@ -15,6 +15,38 @@ private enum IdentityLimits {
 /// The index of identities: 40 bits of a keyed hash lead to a place. Sorted runs in partitions of the hash space, and a
 /// small recent part for single writes.
 enum IdentityIndex {
+    /// Returns the key of the partition that begins with a hash.
+    static func partitionKey(_ lower: UInt64) -> [UInt8] {
+        var writer = ByteWriter(reserving: 9)
+        writer.append(IdentityPartition.tag)
+        writer.appendBigEndian(lower)
+        return writer.bytes
+    }
+
+    /// Returns the key of a block. Blocks of a run are in the order of their first hash; `index` distinguishes blocks
+    /// that begin with the same hash.
+    static func blockKey(_ lower: UInt64, run: UInt32, hash: UInt64, index: UInt16) -> [UInt8] {
+        var writer = ByteWriter(reserving: 23)
+        writer.append(IdentityPartition.blockTag)
+        writer.appendBigEndian(lower)
+        writer.appendBigEndian(run)
+        writer.appendBigEndian(hash)
+        writer.appendBigEndian(index)
+        return writer.bytes
+    }
+
+    /// The bytes that the keys of a run's blocks share.
+    private static let blockPrefix = 13
+
+    /// Returns the key of a recent entry.
+    static func recentKey(_ entry: IdentityEntry) -> [UInt8] {
+        var writer = ByteWriter(reserving: 17)
+        writer.append(IdentityPartition.recentTag)
+        writer.appendBigEndian(entry.key)
+        writer.appendBigEndian(entry.kind.addition.packed)
+        return writer.bytes
+    }
+
     /// Returns the entries of the index in a range of hashes, after removals, sorted.
     static func indexedEntries(in slice: Range<UInt64>, in snapshot: Snapshot) throws -> [IdentityEntry] {
         var entries: [IdentityEntry] = []
@@ -56,7 +88,7 @@ enum IdentityIndex {
             return snapshot.context.state.partitions[low]
         }
         var cursor = try snapshot.view.cursor(snapshot.tables[.identity])
-        guard try cursor.seekAtOrBefore(IdentityPartition.key(hash)), cursor.key.byteCount == 9 else { return nil }
+        guard try cursor.seekAtOrBefore(partitionKey(hash)), cursor.key.byteCount == 9 else { return nil }
         let partition = try IdentityPartition(cursor.value, key: cursor.key.copied())
         guard partition.lower <= hash, hash < partition.upper else {
             throw snapshot.damaged(.identityGap)
@@ -75,13 +107,13 @@ enum IdentityIndex {
     ) throws {
         // The block before the first one that begins with the hash may end with it.
         let before = hash == 0 ? 0 : hash - 1
-        let prefix = IdentityPartition.blockKey(partition.lower, run: run, hash: before, index: hash == 0 ? 0 : .max)
+        let prefix = blockKey(partition.lower, run: run, hash: before, index: hash == 0 ? 0 : .max)
         var found = try cursor.seekAtOrBefore(prefix)
-        if !found || !cursor.key.hasPrefix(prefix, count: IdentityPartition.blockPrefix) {
+        if !found || !cursor.key.hasPrefix(prefix, count: blockPrefix) {
             found = try cursor.seek(prefix)
         }
-        while found, cursor.key.hasPrefix(prefix, count: IdentityPartition.blockPrefix) {
-            if cursor.key.loadHash(IdentityPartition.blockPrefix) > hash { break }
+        while found, cursor.key.hasPrefix(prefix, count: blockPrefix) {
+            if cursor.key.loadHash(blockPrefix) > hash { break }
             prefetch(cursor.value)
             let value = try StoredValue(cursor.value, table: .identity, verified: snapshot.context.verified)
             try value.expect(key: cursor.key)
@@ -93,13 +125,13 @@ enum IdentityIndex {
 
     private static func findRecent(_ hash: UInt64, _ entries: inout [IdentityEntry], in snapshot: Snapshot) throws {
         var cursor = try snapshot.view.cursor(snapshot.tables[.identity])
-        let first = RecentEntry.key(
+        let first = recentKey(
             IdentityEntry(key: hash << IdentityEntry.quantumBits, kind: IdentityEntry.Kind(packed: 0)))
         var found = try cursor.seek(first)
         while found, cursor.key.byteCount == 17 {
             let key = cursor.key.copied()
             let entry = try RecentEntry.entry(key: key)
-            guard key[0] == RecentEntry.tag, entry.hash == hash else { break }
+            guard key[0] == IdentityPartition.recentTag, entry.hash == hash else { break }
             let net = try RecentEntry.net(cursor.value, key: key)
             if net.magnitude > IdentityIndex.fewEntries, try net.magnitude > mostRecentEntries(in: snapshot) {
                 throw snapshot.damaged(.tooManyRecentIdentities)
@@ -143,7 +175,7 @@ enum IdentityIndex {
             for entry in scratch where slice.contains(entry.hash) { entries.append(entry) }
             scratch.removeAll(keepingCapacity: true)
         }
-        for entry in try tombstoneEntries(in: snapshot) where slice.contains(entry.hash) { entries.append(entry) }
+        for entry in try TombstoneTable.entries(in: snapshot) where slice.contains(entry.hash) { entries.append(entry) }
         entries.sort()
         return entries
     }
@@ -165,17 +197,6 @@ enum IdentityIndex {
         if let group = rare.group {
             entries.append(IdentityEntry(hash: IdentityHash.of(group: group, key), start: row.start, lane: lane))
         }
-    }
-
-    static func tombstoneEntries(in snapshot: Snapshot) throws -> [IdentityEntry] {
-        var entries: [IdentityEntry] = []
-        var cursor = try snapshot.view.cursor(snapshot.tables[.tombstones])
-        while try cursor.next() {
-            let key = cursor.key.copied()
-            let tombstone = try Tombstone(cursor.value, key: key)
-            entries.append(tombstone.entry(key: key, snapshot.header.hashKey))
-        }
-        return entries
     }
 
     /// Marks the rows whose hash is in the index.
@@ -277,7 +298,7 @@ enum IdentityIndex {
         }
         var entries: [IdentityEntry] = []
         for (entry, change) in changes {
-            if txn.state.header.recentEntries > 0, try recentNet(RecentEntry.key(entry), in: txn.snapshot) != nil {
+            if txn.state.header.recentEntries > 0, try recentNet(recentKey(entry), in: txn.snapshot) != nil {
                 try addRecent(entry, change, in: &txn)
             } else {
                 let signed = change < 0 ? IdentityEntry(key: entry.key, kind: entry.kind.removal) : entry
@@ -296,7 +317,7 @@ enum IdentityIndex {
             txn.state.waitingEntries!.append((entry, change))
             return
         }
-        let key = RecentEntry.key(entry)
+        let key = recentKey(entry)
         let held = try recentNet(key, in: txn.snapshot)
         let net = change + (held ?? 0)
         if held != nil, txn.state.header.recentEntries > 0 { txn.state.header.recentEntries -= 1 }
@@ -332,7 +353,8 @@ enum IdentityIndex {
     }
 
     private static func store(_ partition: IdentityPartition, in txn: inout WriteTransaction) throws {
-        try txn.put(.identity, IdentityPartition.key(partition.lower), partition.value(commit: txn.commit))
+        let key = partitionKey(partition.lower)
+        try txn.put(.identity, key, partition.value(key: key, commit: txn.commit))
         txn.state.partitions.removeAll { $0.lower < partition.upper && partition.lower < $0.upper }
         let index = txn.state.partitions.firstIndex { $0.lower > partition.lower } ?? txn.state.partitions.count
         txn.state.partitions.insert(partition, at: index)
@@ -406,7 +428,7 @@ enum IdentityIndex {
             index = hash == last ? index + 1 : 0
             last = hash
             let block = encoder.block(entries[from...], commit: txn.commit) {
-                IdentityPartition.blockKey(partition.lower, run: number, hash: $0, index: index)
+                blockKey(partition.lower, run: number, hash: $0, index: index)
             }
             try txn.put(.identity, block.key, block.value)
             from += block.count
@@ -450,7 +472,7 @@ enum IdentityIndex {
     /// Moves the recent entries into runs. A step of upkeep.
     static func foldRecentEntries(in txn: inout WriteTransaction) throws {
         let recent = try recentEntries(in: txn.snapshot)
-        for (entry, _) in recent { try txn.remove(.identity, RecentEntry.key(entry)) }
+        for (entry, _) in recent { try txn.remove(.identity, recentKey(entry)) }
         txn.state.header.recentEntries = 0
         var entries: [IdentityEntry] = []
         for (entry, net) in recent {
@@ -472,9 +494,9 @@ enum IdentityIndex {
         _ lower: UInt64, _ run: UInt32, in snapshot: Snapshot, _ body: (IdentityBlock) throws -> Void
     ) throws {
         var cursor = try snapshot.view.cursor(snapshot.tables[.identity])
-        let prefix = IdentityPartition.blockKey(lower, run: run, hash: 0, index: 0)
+        let prefix = blockKey(lower, run: run, hash: 0, index: 0)
         var found = try cursor.seek(prefix)
-        while found, cursor.key.hasPrefix(prefix, count: IdentityPartition.blockPrefix) {
+        while found, cursor.key.hasPrefix(prefix, count: blockPrefix) {
             let value = try StoredValue(cursor.value, table: .identity)
             try value.expect(key: cursor.key.copied())
             try body(IdentityBlock(value))
@@ -485,9 +507,9 @@ enum IdentityIndex {
     static func blockKeys(_ lower: UInt64, _ run: UInt32, in snapshot: Snapshot) throws -> [[UInt8]] {
         var keys: [[UInt8]] = []
         var cursor = try snapshot.view.cursor(snapshot.tables[.identity])
-        let prefix = IdentityPartition.blockKey(lower, run: run, hash: 0, index: 0)
+        let prefix = blockKey(lower, run: run, hash: 0, index: 0)
         var found = try cursor.seek(prefix)
-        while found, cursor.key.hasPrefix(prefix, count: IdentityPartition.blockPrefix) {
+        while found, cursor.key.hasPrefix(prefix, count: blockPrefix) {
             keys.append(cursor.key.copied())
             found = try cursor.next()
         }
@@ -499,7 +521,7 @@ enum IdentityIndex {
     /// cost of a forged count.
     static func mostRecentEntries(in snapshot: Snapshot) throws -> Int {
         let chunks = try snapshot.view.statistics(snapshot.tables[.chunks]).entries
-        let tombstones = try snapshot.view.statistics(snapshot.tables[.tombstones]).entries
+        let tombstones = try TombstoneTable.count(in: snapshot)
         let rows = try snapshot.view.statistics(snapshot.tables[.identity]).entries
         return IdentityLimits.entriesOfRow * ChunkEncoder.rowLimit * chunks + IdentityLimits.entriesOfTombstone
             * tombstones
@@ -511,10 +533,10 @@ enum IdentityIndex {
         var entries: [(IdentityEntry, Int32)] = []
         var left = try mostRecentEntries(in: snapshot)
         var cursor = try snapshot.view.cursor(snapshot.tables[.identity])
-        var found = try cursor.seek([RecentEntry.tag])
+        var found = try cursor.seek([IdentityPartition.recentTag])
         while found, cursor.key.byteCount == 17 {
             let key = cursor.key.copied()
-            guard key[0] == RecentEntry.tag else { break }
+            guard key[0] == IdentityPartition.recentTag else { break }
             let net = try RecentEntry.net(cursor.value, key: key)
             left -= Int(net.magnitude)
             guard left >= 0 else { throw snapshot.damaged(.tooManyRecentIdentities) }
@@ -528,7 +550,7 @@ enum IdentityIndex {
     static func allPartitions(in snapshot: Snapshot) throws -> [IdentityPartition] {
         var partitions: [IdentityPartition] = []
         var cursor = try snapshot.view.cursor(snapshot.tables[.identity])
-        var found = try cursor.seek(IdentityPartition.key(0))
+        var found = try cursor.seek(partitionKey(0))
         while found, cursor.key.byteCount == 9 {
             let partition = try IdentityPartition(cursor.value, key: cursor.key.copied())
             guard partitions.last.map({ $0.upper <= partition.lower }) ?? true else {

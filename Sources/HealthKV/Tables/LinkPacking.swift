@@ -113,7 +113,7 @@ enum LinkPacking {
         var directory = LinkDirectory(peer: name)
         (directory.links, directory.chunks) = (UInt64(chunks.links), chunks.chunks)
         try putHints(chunks.hints.sorted(), of: peer, number, &directory, in: &txn)
-        try SyncTable.put(directory, LinkKey.all(peer, .directory, number), in: &txn)
+        try PeerTables.put(directory, LinkKey.all(peer, .directory, number), in: &txn)
     }
 
     private static func linkBlockBytes(in txn: borrowing WriteTransaction) -> Int {
@@ -187,11 +187,11 @@ enum LinkPacking {
             }
             // A packed link under that id must stay removed.
             for link in orphans {
-                try SyncTable.put(
+                try PeerTables.put(
                     RecentLink(link, isGone: true), LinkKey.recent(peer, .byPeerID, link.idAtPeer), in: &txn)
             }
             for link in links.values.sorted(by: { $0.sample < $1.sample }) {
-                try SyncTable.put(RecentLink(link), LinkKey.recent(peer, .byPeerID, link.idAtPeer), in: &txn)
+                try PeerTables.put(RecentLink(link), LinkKey.recent(peer, .byPeerID, link.idAtPeer), in: &txn)
             }
             try packLinks(of: peer, with: LinkTable.linkLevels(peer, in: txn.snapshot).levels, in: &txn)
         }

@@ -38,7 +38,7 @@ enum LinkTable {
         var levels = PeerLevels(peer: peer)
         for key in try linkKeys(peer, .directory, in: snapshot) {
             guard LinkKey.kind(key) == .directory,
-                let directory = try SyncTable.record(key, as: LinkDirectory.self, in: snapshot)
+                let directory = try PeerTables.record(key, as: LinkDirectory.self, in: snapshot)
             else {
                 throw snapshot.damaged(.linkDirectoryMisplaced)
             }
@@ -198,7 +198,7 @@ enum LinkTable {
     static func recentLink(_ peer: [UInt8], _ kind: LinkKey.Kind, _ id: SampleID, in snapshot: Snapshot) throws
         -> RecentLink?
     {
-        try SyncTable.record(LinkKey.recent(peer, kind, id), as: RecentLink.self, in: snapshot)
+        try PeerTables.record(LinkKey.recent(peer, kind, id), as: RecentLink.self, in: snapshot)
     }
 
     /// Returns the keys of the peers that have links.
@@ -295,17 +295,17 @@ enum LinkTable {
     }
 
     static func putRecent(_ link: PeerLink, _ peer: [UInt8], in txn: inout WriteTransaction) throws {
-        try SyncTable.put(RecentLink(link), LinkKey.recent(peer, .bySample, link.sample), in: &txn)
-        try SyncTable.put(RecentLink(link), LinkKey.recent(peer, .byPeerID, link.idAtPeer), in: &txn)
+        try PeerTables.put(RecentLink(link), LinkKey.recent(peer, .bySample, link.sample), in: &txn)
+        try PeerTables.put(RecentLink(link), LinkKey.recent(peer, .byPeerID, link.idAtPeer), in: &txn)
     }
 
     /// Removes the record of a link under the peer's id. If a packed link has this id, writes a mark instead.
     static func forgetRecent(_ link: PeerLink, _ peer: [UInt8], in txn: inout WriteTransaction) throws {
         let key = LinkKey.recent(peer, .byPeerID, link.idAtPeer)
         if try packedLink(peer, idAtPeer: link.idAtPeer, in: txn.snapshot) == nil {
-            try SyncTable.forget(key, as: RecentLink.self, in: &txn)
+            try PeerTables.forget(key, as: RecentLink.self, in: &txn)
         } else {
-            try SyncTable.put(RecentLink(link, isGone: true), key, in: &txn)
+            try PeerTables.put(RecentLink(link, isGone: true), key, in: &txn)
         }
     }
 

@@ -3,6 +3,9 @@ import HealthModel
 
 /// The order of sources by type, and the kinds of sources from which the default order follows.
 enum PriorityTable {
+    /// The key of the record in `meta`.
+    private static let key: [UInt8] = Array("priorities".utf8)
+
     /// Returns the ranking of sources. A store written before this record existed derives it from the names.
     static func priorities(in snapshot: Snapshot) throws -> PriorityRecord {
         if let stored = try storedPriorities(in: snapshot) { return stored }
@@ -17,8 +20,8 @@ enum PriorityTable {
 
     static func storedPriorities(in snapshot: Snapshot) throws -> PriorityRecord? {
         if let changed = snapshot.context.state.priorities { return changed }
-        guard let span = try snapshot.view.get(snapshot.tables[.meta], PriorityRecord.key) else { return nil }
-        return try PriorityRecord(span)
+        guard let span = try snapshot.view.get(snapshot.tables[.meta], key) else { return nil }
+        return try PriorityRecord(span, key: key)
     }
 
     /// Keeps the ranking in memory until the commit writes it: thousands of new sources must not each rewrite the whole
@@ -27,6 +30,12 @@ enum PriorityTable {
         txn.state.priorities = record
         txn.state.isChanged = true
         txn.state.writes += 1
+    }
+
+    /// Writes a changed ranking: at the end of the commit.
+    static func writeChanged(in txn: inout WriteTransaction) throws {
+        guard let priorities = txn.state.priorities else { return }
+        try txn.put(.meta, key, priorities.value(key: key, commit: txn.commit))
     }
 
     /// Updates the kind of a source from the product of a revision. If this changes the rank of the source, the

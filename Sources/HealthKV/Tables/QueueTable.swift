@@ -7,7 +7,7 @@ enum QueueTable {
     /// Returns the directory of a peer's queue. A writer's own changes are in the context until it commits.
     static func directory(of peer: PeerID, in snapshot: Snapshot) throws -> QueueDirectory {
         if let changed = snapshot.context.state.directories[peer] { return changed }
-        return try SyncTable.record(
+        return try PeerTables.record(
             PeerKey.directory(peer, snapshot.header.hashKey), as: QueueDirectory.self, in: snapshot)
             ?? QueueDirectory(peer: peer)
     }
@@ -38,7 +38,7 @@ enum QueueTable {
         guard sequence < .max, limit > 0 else { return [] }
         var operations: [PendingOperation] = []
         for section in sections {
-            operations += try SyncTable.records(
+            operations += try PeerTables.records(
                 prefix: PeerKey.section(peer, section, snapshot.header.hashKey),
                 from: PeerKey.pending(peer, section, sequence + 1, snapshot.header.hashKey), limit: limit,
                 as: PendingOperation.self, in: snapshot)
@@ -49,7 +49,7 @@ enum QueueTable {
     }
 
     static func place(of sample: SampleID, in peer: PeerID, in snapshot: Snapshot) throws -> PendingPlace? {
-        try SyncTable.record(PeerKey.place(peer, sample, snapshot.header.hashKey), as: PendingPlace.self, in: snapshot)
+        try PeerTables.record(PeerKey.place(peer, sample, snapshot.header.hashKey), as: PendingPlace.self, in: snapshot)
     }
 
     /// Returns the type of a live or deleted sample; 0 if it is not known.
@@ -75,17 +75,17 @@ enum QueueTable {
         var directory = try QueueTable.directory(of: peer, in: txn.snapshot)
         let section = directory.add(operation, type: type)
         txn.state.directories[peer] = directory
-        try SyncTable.put(operation, PeerKey.pending(peer, section, operation.sequence, hashKey), in: &txn)
+        try PeerTables.put(operation, PeerKey.pending(peer, section, operation.sequence, hashKey), in: &txn)
         let place = PendingPlace(peer: peer, sample: operation.sample, sequence: operation.sequence, section: section)
-        try SyncTable.put(place, PeerKey.place(peer, operation.sample, hashKey), in: &txn)
+        try PeerTables.put(place, PeerKey.place(peer, operation.sample, hashKey), in: &txn)
     }
 
     static func remove(_ place: PendingPlace, in txn: inout WriteTransaction) throws {
         let (peer, hashKey) = (place.peer, txn.state.header.hashKey)
         var directory = try QueueTable.directory(of: peer, in: txn.snapshot)
-        try SyncTable.forget(
+        try PeerTables.forget(
             PeerKey.pending(peer, place.section, place.sequence, hashKey), as: PendingOperation.self, in: &txn)
-        try SyncTable.forget(PeerKey.place(peer, place.sample, hashKey), as: PendingPlace.self, in: &txn)
+        try PeerTables.forget(PeerKey.place(peer, place.sample, hashKey), as: PendingPlace.self, in: &txn)
         directory.remove(from: place.section)
         txn.state.directories[peer] = directory
         try raiseEarliest(of: peer, place.section, limit: QueueTable.lookedThrough, in: &txn)
@@ -123,9 +123,9 @@ enum QueueTable {
         for (peer, directory) in txn.state.directories.sorted(by: { $0.key < $1.key }) {
             let key = PeerKey.directory(peer, hashKey)
             if directory.sections.isEmpty {
-                try SyncTable.forget(key, as: QueueDirectory.self, in: &txn)
+                try PeerTables.forget(key, as: QueueDirectory.self, in: &txn)
             } else {
-                try SyncTable.put(directory, key, in: &txn)
+                try PeerTables.put(directory, key, in: &txn)
             }
         }
         txn.state.directories = [:]
@@ -202,7 +202,7 @@ extension SampleReading where Self: ~Copyable {
     public func pending(peer: PeerID, sample: SampleID) throws -> PendingOperation? {
         let snapshot = snapshot
         guard let place = try QueueTable.place(of: sample, in: peer, in: snapshot) else { return nil }
-        return try SyncTable.record(
+        return try PeerTables.record(
             PeerKey.pending(peer, place.section, place.sequence, snapshot.header.hashKey), as: PendingOperation.self,
             in: snapshot)
     }

@@ -4,6 +4,15 @@ import LMDB
 
 /// The marks of samples that another sample at exactly the same time shadows.
 enum ShadowMarks {
+    /// Sets whether samples of a type at exactly the same time shadow each other, and updates their marks.
+    static func setShadowing(of type: SampleType, _ isOn: Bool, in txn: inout WriteTransaction) throws {
+        try type.validate()
+        let number = try NameTable.number(of: type, in: &txn)
+        txn.state.header.shadowing[number] = isOn
+        txn.state.isChanged = true
+        try rebuildShadows(of: number, in: &txn)
+    }
+
     /// Recomputes the shadow marks of all samples of a type.
     static func rebuildShadows(of type: UInt32, in txn: inout WriteTransaction) throws {
         let isOn = try shadows(type, in: txn)

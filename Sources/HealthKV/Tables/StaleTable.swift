@@ -4,17 +4,55 @@ import LMDB
 
 /// The hours whose summaries no longer hold, until upkeep sums them again.
 enum StaleTable {
+    static func key(_ type: UInt32, _ hour: Int64) -> [UInt8] {
+        var writer = ByteWriter(reserving: 13)
+        writer.append(UpkeepKind.staleHours)
+        writer.appendBigEndian(type)
+        writer.appendBigEndian(UInt64(bitPattern: hour) ^ 1 << 63)
+        return writer.bytes
+    }
+
+    /// Returns the value of a range: one row for each.
+    static func value(_ type: UInt32, _ range: ClosedRange<Int64>, commit: UInt64) -> [UInt8] {
+        var record = RecordWriter()
+        record.append(range.lowerBound)
+        record.append(range.upperBound)
+        return record.value(table: .upkeep, key: key(type, range.lowerBound), commit: commit)
+    }
+
+    static func read(_ span: RawSpan, key: [UInt8]) throws(FormatError) -> ClosedRange<Int64> {
+        var record = try RecordReader(span, table: .upkeep, key: key)
+        let from = try record.read(Int64.self)
+        let to = try record.read(Int64.self)
+        guard from <= to, SummaryPeriod.hours.contains(from), SummaryPeriod.hours.contains(to) else {
+            throw FormatError(.invalid, "stale range")
+        }
+        // The first hour is also in the key, by which a range is removed.
+        guard key.count == 13, key[5...] == StaleTable.key(0, from)[5...] else {
+            throw FormatError(.misplaced, "stale range")
+        }
+        return from...to
+    }
+
     /// Returns the first stale range of hours with its type, of any type, or of the types after `passed`; `nil` if
     /// nothing is stale.
     static func firstRange(behind passed: UInt32? = nil, in snapshot: Snapshot) throws -> (
         type: UInt32, hours: ClosedRange<Int64>
     )? {
         var cursor = try snapshot.view.cursor(snapshot.tables[.upkeep])
-        guard try cursor.seek(passed.map { StaleRange.key($0, .max) } ?? [StaleRange.upkeepKind]) else { return nil }
+        guard try cursor.seek(passed.map { StaleTable.key($0, .max) } ?? [UpkeepKind.staleHours]) else { return nil }
         let key = cursor.key.copied()
-        guard key.count == 13, key[0] == StaleRange.upkeepKind else { return nil }
+        guard key.count == 13, key[0] == UpkeepKind.staleHours else { return nil }
         let type = key[1..<5].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-        return (type, try StaleRange.read(cursor.value, key: key))
+        return (type, try read(cursor.value, key: key))
+    }
+
+    static func put(_ type: UInt32, _ range: ClosedRange<Int64>, in txn: inout WriteTransaction) throws {
+        try txn.put(.upkeep, key(type, range.lowerBound), value(type, range, commit: txn.commit))
+    }
+
+    static func remove(_ type: UInt32, _ range: ClosedRange<Int64>, in txn: inout WriteTransaction) throws {
+        try txn.remove(.upkeep, key(type, range.lowerBound))
     }
 
     /// Adds a range of hours to the stale hours of a type, joined with the ranges it touches.
@@ -22,11 +60,10 @@ enum StaleTable {
         var joined = range
         for other in try storedRanges(type, touching: range, in: txn.snapshot) {
             if other.contains(range.lowerBound), other.contains(range.upperBound) { return }
-            try txn.remove(.upkeep, StaleRange.key(type, other.lowerBound))
+            try remove(type, other, in: &txn)
             joined = min(joined.lowerBound, other.lowerBound)...max(joined.upperBound, other.upperBound)
         }
-        try txn.put(
-            .upkeep, StaleRange.key(type, joined.lowerBound), StaleRange.value(type, joined, commit: txn.commit))
+        try put(type, joined, in: &txn)
     }
 
     /// Returns the stale ranges of a type that overlap or adjoin a range of hours, sorted and disjoint. Includes the
@@ -54,11 +91,11 @@ enum StaleTable {
     {
         var ranges: [ClosedRange<Int64>] = []
         var cursor = try snapshot.view.cursor(snapshot.tables[.upkeep])
-        let prefix = StaleRange.key(type, range.lowerBound)
+        let prefix = key(type, range.lowerBound)
         var found = try cursor.seekAtOrBefore(prefix)
         if !found || !cursor.key.hasPrefix(prefix, count: 5) { found = try cursor.seek(prefix) }
         while found, cursor.key.hasPrefix(prefix, count: 5) {
-            let other = try StaleRange.read(cursor.value, key: cursor.key.copied())
+            let other = try read(cursor.value, key: cursor.key.copied())
             if other.lowerBound > range.upperBound &+ 1 { break }
             if other.upperBound >= range.lowerBound &- 1 { ranges.append(other) }
             found = try cursor.next()

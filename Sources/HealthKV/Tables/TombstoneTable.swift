@@ -4,12 +4,39 @@ import LMDB
 
 /// The tombstones of deleted samples, by id and by sync identity.
 enum TombstoneTable {
+    // Tombstones have two kinds of keys: by id, and by sync identity. The keys by id precede the others.
+    private static let byID: UInt8 = 1
+    private static let bySync: UInt8 = 2
+
+    /// Returns the key by id.
+    static func key(_ id: SampleID) -> [UInt8] {
+        var writer = ByteWriter(reserving: 17)
+        writer.append(byID)
+        writer.appendBigEndian(id.high)
+        writer.appendBigEndian(id.low)
+        return writer.bytes
+    }
+
+    /// Returns the key by sync identity: a keyed hash of 128 bits over type, source and identifier.
+    static func key(sync: SyncIdentity, _ hashKey: KeyedHash) -> [UInt8] {
+        let words = IdentityHash.words(of: Array(sync.identifier.utf8), hashKey)
+        let place = UInt64(sync.type) << 32 | UInt64(sync.source)
+        var writer = ByteWriter(reserving: 17)
+        writer.append(bySync)
+        writer.appendBigEndian(hashKey.hash(words.0, words.1, place))
+        writer.appendBigEndian(hashKey.hash(words.1, words.0, ~place))
+        return writer.bytes
+    }
+
+    /// Returns `true` if a key is one by id.
+    static func isByID(_ key: [UInt8]) -> Bool { key.first == byID }
+
     static func tombstone(_ id: SampleID, in snapshot: Snapshot) throws -> Tombstone? {
-        try tombstone(at: Tombstone.key(id), in: snapshot)
+        try tombstone(at: key(id), in: snapshot)
     }
 
     static func tombstone(_ sync: SyncIdentity, in snapshot: Snapshot) throws -> Tombstone? {
-        if let found = try tombstone(at: Tombstone.key(sync: sync, snapshot.header.hashKey), in: snapshot),
+        if let found = try tombstone(at: key(sync: sync, snapshot.header.hashKey), in: snapshot),
             found.sync == sync
         {
             return found
@@ -52,9 +79,9 @@ enum TombstoneTable {
                 try release(sync, from: other, in: &txn)
             }
         }
-        try put(tombstone, Tombstone.key(tombstone.id), in: &txn)
+        try put(tombstone, key(tombstone.id), in: &txn)
         if let sync = tombstone.sync, sync.identifier != tombstone.id.description {
-            try put(tombstone, Tombstone.key(sync: sync, txn.state.header.hashKey), in: &txn)
+            try put(tombstone, key(sync: sync, txn.state.header.hashKey), in: &txn)
         }
     }
 
@@ -65,10 +92,10 @@ enum TombstoneTable {
     {
         for tombstone in tombstones {
             if let sync, tombstone.sync == sync { try release(sync, from: tombstone, in: &txn) }
-            guard tombstone.id == id, try remove(tombstone, Tombstone.key(id), in: &txn) else { continue }
+            guard tombstone.id == id, try remove(tombstone, key(id), in: &txn) else { continue }
             try ContentTable.forgetContent(of: id, in: &txn)
             if let own = tombstone.sync, own != sync, own.identifier == id.description {
-                try put(tombstone, Tombstone.key(sync: own, txn.state.header.hashKey), in: &txn)
+                try put(tombstone, key(sync: own, txn.state.header.hashKey), in: &txn)
             }
         }
     }
@@ -76,10 +103,10 @@ enum TombstoneTable {
     /// Restricts a tombstone to its id.
     private static func release(_ sync: SyncIdentity, from tombstone: Tombstone, in txn: inout WriteTransaction) throws
     {
-        try remove(tombstone, Tombstone.key(sync: sync, txn.state.header.hashKey), in: &txn)
+        try remove(tombstone, key(sync: sync, txn.state.header.hashKey), in: &txn)
         guard var own = try TombstoneTable.tombstone(tombstone.id, in: txn.snapshot), own.sync == sync else { return }
         own.syncIdentifier = nil
-        try put(own, Tombstone.key(own.id), in: &txn)
+        try put(own, key(own.id), in: &txn)
     }
 
     private static func put(_ tombstone: Tombstone, _ key: [UInt8], in txn: inout WriteTransaction) throws {
@@ -94,6 +121,39 @@ enum TombstoneTable {
         guard try txn.remove(.tombstones, key) else { return false }
         try IdentityIndex.addRecent(tombstone.entry(key: key, txn.state.header.hashKey), -1, in: &txn)
         return true
+    }
+
+    /// Removes the tombstone of a sync identity.
+    static func remove(_ tombstone: Tombstone, of sync: SyncIdentity, in txn: inout WriteTransaction) throws {
+        try remove(tombstone, key(sync: sync, txn.state.header.hashKey), in: &txn)
+    }
+
+    /// Returns the number of records; a deletion may have two.
+    static func count(in snapshot: Snapshot) throws -> Int {
+        try snapshot.view.statistics(snapshot.tables[.tombstones]).entries
+    }
+
+    /// Calls `body` with the tombstones by id from an id on, in order, until it returns `false`.
+    static func forEachByID(from id: SampleID, in snapshot: Snapshot, _ body: (Tombstone) throws -> Bool) throws {
+        var cursor = try snapshot.view.cursor(snapshot.tables[.tombstones])
+        var found = try cursor.seek(key(id))
+        while found {
+            let key = cursor.key.copied()
+            guard isByID(key), try body(Tombstone(cursor.value, key: key)) else { return }
+            found = try cursor.next()
+        }
+    }
+
+    /// Returns the entry of the identity index that each record must have.
+    static func entries(in snapshot: Snapshot) throws -> [IdentityEntry] {
+        var entries: [IdentityEntry] = []
+        var cursor = try snapshot.view.cursor(snapshot.tables[.tombstones])
+        while try cursor.next() {
+            let key = cursor.key.copied()
+            let tombstone = try Tombstone(cursor.value, key: key)
+            entries.append(tombstone.entry(key: key, snapshot.header.hashKey))
+        }
+        return entries
     }
 
     /// Returns the matching ones of the `count` tombstones from a key on, and the key after them.

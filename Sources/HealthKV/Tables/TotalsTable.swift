@@ -26,7 +26,8 @@ enum TotalsTable {
     /// Removes all totals of a peer.
     static func removeTotals(peer: PeerID, in txn: inout WriteTransaction) throws {
         let hashKey = txn.state.header.hashKey
-        for total in try SyncTable.records(prefix: PeerKey.peer(peer, hashKey), as: DailyTotal.self, in: txn.snapshot) {
+        for total in try PeerTables.records(prefix: PeerKey.peer(peer, hashKey), as: DailyTotal.self, in: txn.snapshot)
+        {
             guard let number = try NameTable.number(of: total.type, in: txn.snapshot),
                 let day = CivilTime.day(total.day)
             else { continue }
@@ -95,7 +96,7 @@ extension SampleReading where Self: ~Copyable {
     public func totals(of type: SampleType, peer: PeerID) throws -> [DailyTotal] {
         let snapshot = snapshot
         guard let number = try NameTable.number(of: type, in: snapshot) else { return [] }
-        return try SyncTable.records(
+        return try PeerTables.records(
             prefix: TotalsTable.prefix(peer, number, snapshot.header.hashKey), as: DailyTotal.self, in: snapshot)
     }
 

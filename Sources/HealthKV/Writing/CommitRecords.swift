@@ -13,18 +13,12 @@ enum CommitRecords {
             record.spans = txn.state.spans.sorted
             record.deletions = txn.state.deletions
             record.removals = txn.state.removals
-            try txn.put(.changes, ChangeRecord.key(txn.commit), record.value())
+            try ChangeLog.put(record, in: &txn)
         }
         try QueueTable.putDirectories(in: &txn)
-        if let priorities = txn.state.priorities {
-            try txn.put(.meta, PriorityRecord.key, priorities.value(commit: txn.commit))
-        }
+        try PriorityTable.writeChanged(in: &txn)
         for (type, counts) in txn.state.counts {
-            if counts == TypeCounts() {
-                try txn.remove(.summaries, TypeCounts.key(type))
-            } else {
-                try txn.put(.summaries, TypeCounts.key(type), counts.value(type, commit: txn.commit))
-            }
+            try SummaryTable.put(counts, of: type, in: &txn)
         }
         for type in txn.state.stale.types {
             for range in txn.state.stale.condensedRanges(of: type) { try StaleTable.mark(type, range, in: &txn) }

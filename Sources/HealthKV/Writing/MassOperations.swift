@@ -12,11 +12,11 @@ enum MassOperations {
             return
         }
         if try advance(&intent, chunks: chunks, in: &txn) {
-            try txn.remove(.upkeep, intent.key)
+            try IntentTable.remove(intent, in: &txn)
             txn.state.intents.removeFirst()
             txn.state.header.intents -= min(1, txn.state.header.intents)
         } else {
-            try txn.put(.upkeep, intent.key, intent.value(commit: txn.commit))
+            try IntentTable.put(intent, in: &txn)
             txn.state.intents[0] = intent
         }
     }
@@ -69,11 +69,11 @@ enum MassOperations {
         txn.state.intents.append(intent)
         if total <= txn.environment.limits.removedAtOnce {
             _ = try advance(&intent, chunks: .max, in: &txn)
-            txn.state.intents.removeAll { $0.key == intent.key }
+            txn.state.intents.removeAll { ($0.commit, $0.ordinal) == (intent.commit, intent.ordinal) }
         } else {
             try purgeShadowing(intent, in: &txn)
             txn.state.header.intents += 1
-            try txn.put(.upkeep, intent.key, intent.value(commit: txn.commit))
+            try IntentTable.put(intent, in: &txn)
         }
         return total
     }

@@ -132,21 +132,17 @@ enum PeerDeletions {
     {
         var deletions: [DeletedSample] = []
         var (last, left) = (id, PeerDeletions.tombstonesAtOnce)
-        var cursor = try snapshot.view.cursor(snapshot.tables[.tombstones])
-        var found = try cursor.seek(Tombstone.key(id ?? .zero))
-        while found {
-            let key = cursor.key.copied()
-            // Keys by sync identity follow the keys by id.
-            guard key.first == 1 else { break }
-            let tombstone = try Tombstone(cursor.value, key: key)
-            found = try cursor.next()
-            if tombstone.id == id { continue }
-            if left == 0 || deletions.count == limit { return DeletionPage(deletions: deletions, next: last) }
+        var isFull = false
+        try TombstoneTable.forEachByID(from: id ?? .zero, in: snapshot) { tombstone in
+            if tombstone.id == id { return true }
+            isFull = left == 0 || deletions.count == limit
+            if isFull { return false }
             (last, left) = (tombstone.id, left - 1)
-            if let token, (tombstone.commit, tombstone.ordinal) != (token.commit, token.ordinal) { continue }
+            if let token, (tombstone.commit, tombstone.ordinal) != (token.commit, token.ordinal) { return true }
             deletions.append(try ChangeFeed.deletedSample(tombstone, in: snapshot))
+            return true
         }
-        return DeletionPage(deletions: deletions, next: nil)
+        return DeletionPage(deletions: deletions, next: isFull ? last : nil)
     }
 }
 

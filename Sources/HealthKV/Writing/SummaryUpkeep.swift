@@ -40,14 +40,13 @@ enum SummaryUpkeep {
         _ type: UInt32, _ hours: ClosedRange<Int64>, rows left: inout Int, in txn: inout WriteTransaction
     ) throws {
         guard let aggregation = try HourSums.summarizedAggregation(of: type, in: txn.snapshot) else {
-            try txn.remove(.upkeep, StaleRange.key(type, hours.lowerBound))
+            try StaleTable.remove(type, hours, in: &txn)
             return
         }
         let next = try refresh(type, aggregation, hours, rows: &left, in: &txn)
-        try txn.remove(.upkeep, StaleRange.key(type, hours.lowerBound))
+        try StaleTable.remove(type, hours, in: &txn)
         if next <= hours.upperBound {
-            let rest = next...hours.upperBound
-            try txn.put(.upkeep, StaleRange.key(type, next), StaleRange.value(type, rest, commit: txn.commit))
+            try StaleTable.put(type, next...hours.upperBound, in: &txn)
         }
     }
 
@@ -115,7 +114,7 @@ enum SummaryUpkeep {
         } else if content.samples <= txn.environment.limits.coarseSamples / (known == nil ? 1 : 2) {
             content.quarters = nil
         }
-        try put(content, block, pass, in: &txn)
+        try SummaryTable.put(content, of: pass.type, block, pass.aggregation, in: &txn)
         pass.hours = pass.rows > SummaryPass.mostRows ? max(1, pass.hours / 2) : min(end - start, pass.hours * 2)
         return to > limit ? limit : to
     }
@@ -130,23 +129,12 @@ enum SummaryUpkeep {
         pass.rows += rows
     }
 
-    private static func put(
-        _ content: SummaryContent, _ block: Int64, _ pass: SummaryPass, in txn: inout WriteTransaction
-    ) throws {
-        let key = SummaryPeriod.key(pass.type, block)
-        if content.samples <= txn.environment.limits.thinSamples {
-            if try txn.snapshot.view.contains(txn.context.tables[.summaries], key) { try txn.remove(.summaries, key) }
-        } else {
-            try txn.put(.summaries, key, content.value(key: key, block: block, pass.aggregation, commit: txn.commit))
-        }
-    }
-
     /// Removes the summaries of some blocks.
     private static func removeSummaries(_ type: UInt32, _ blocks: ClosedRange<Int64>, in txn: inout WriteTransaction)
         throws
     {
         for block in try SummaryTable.summarizedBlocks(type, blocks, in: txn.snapshot) {
-            try txn.remove(.summaries, SummaryPeriod.key(type, block))
+            try SummaryTable.removeSummary(type, block, in: &txn)
         }
     }
 }

@@ -29,7 +29,7 @@ enum Undo {
         commit: UInt64, _ ordinals: Range<UInt32>, store: SampleID, epoch: UInt32, in txn: inout WriteTransaction
     ) throws -> UndoReport {
         guard commit > 0 else { return UndoReport() }
-        let mark = try History.mark(upTo: commit - 1, txn.snapshot.view, txn.context.tables)
+        let mark = try ChangeLog.mark(upTo: commit - 1, in: txn.snapshot)
         var place = ChangeToken(store: store, epoch: epoch, commit: commit - 1, ordinal: .max, mark: mark)
         var changes: [Change] = []
         while true {
@@ -62,9 +62,7 @@ enum Undo {
     private static func deletions(in commit: UInt64, _ ordinals: Range<UInt32>, in txn: borrowing WriteTransaction)
         throws -> Set<SampleID>
     {
-        var cursor = try txn.snapshot.view.cursor(txn.context.tables[.changes])
-        guard try cursor.seek(ChangeRecord.key(commit)) else { return [] }
-        let record = try ChangeRecord(cursor.value, key: cursor.key.copied())
+        guard let record = try ChangeLog.firstRecord(from: commit, in: txn.snapshot) else { return [] }
         return Set(record.deletions.filter { $0.commit == commit && ordinals.contains($0.ordinal) }.map(\.id))
     }
 }

@@ -179,8 +179,7 @@ extension WriteTransaction {
         return try whole { transaction in
             try TombstoneTable.revive(id, tombstone.sync, [tombstone], in: &transaction)
             if let sync = tombstone.sync, try TombstoneTable.tombstone(sync, in: transaction.snapshot) != nil {
-                try TombstoneTable.remove(
-                    tombstone, Tombstone.key(sync: sync, transaction.state.header.hashKey), in: &transaction)
+                try TombstoneTable.remove(tombstone, of: sync, in: &transaction)
             }
             return true
         }

@@ -12,14 +12,14 @@ extension WriteTransaction {
     public mutating func setPeer(_ peer: RegisteredPeer) throws {
         for type in peer.queue?.types ?? [] { try type.validate() }
         state.queues = nil
-        try SyncTable.put(peer, PeerKey.peer(peer.id, state.header.hashKey), in: &self)
+        try PeerTables.put(peer, PeerKey.peer(peer.id, state.header.hashKey), in: &self)
     }
 
     /// Removes a peer with its anchors, links, queue and daily totals. Samples stay.
     public mutating func removePeer(_ name: PeerID) throws {
         let hashKey = state.header.hashKey
         state.queues = nil
-        try SyncTable.forget(PeerKey.peer(name, hashKey), as: RegisteredPeer.self, in: &self)
+        try PeerTables.forget(PeerKey.peer(name, hashKey), as: RegisteredPeer.self, in: &self)
         for anchor in try anchors(of: name) { try removeAnchor(peer: name, type: anchor.type, scope: anchor.scope) }
         for operation in try pending(for: name) { try removePending(operation) }
         try LinkTable.removeLinks(of: name, in: &self)
@@ -59,13 +59,13 @@ extension WriteTransaction {
     package mutating func setAnchor(_ anchor: Anchor) throws {
         try anchor.type.validate()
         let type = try NameTable.number(of: anchor.type, in: &self)
-        try SyncTable.put(anchor, PeerKey.anchor(anchor.peer, type, anchor.scope, state.header.hashKey), in: &self)
+        try PeerTables.put(anchor, PeerKey.anchor(anchor.peer, type, anchor.scope, state.header.hashKey), in: &self)
     }
 
     /// Removes the anchor of a feed, so that the next pull starts at the beginning.
     package mutating func removeAnchor(peer: PeerID, type: SampleType, scope: String = "") throws {
         guard let number = try NameTable.askedNumber(of: type, in: snapshot) else { return }
-        try SyncTable.forget(PeerKey.anchor(peer, number, scope, state.header.hashKey), as: Anchor.self, in: &self)
+        try PeerTables.forget(PeerKey.anchor(peer, number, scope, state.header.hashKey), as: Anchor.self, in: &self)
     }
 
     /// Adds a resolved conflict to the audit record.
@@ -81,12 +81,12 @@ extension WriteTransaction {
         let entry = AuditEntry(
             commit: commit, ordinal: state.takeOrdinal(), time: time ?? environment.now(), event: event, sample: sample,
             displaced: displaced)
-        try SyncTable.put(entry, PeerKey.audit(entry.commit, entry.ordinal), in: &self)
+        try PeerTables.put(entry, PeerKey.audit(entry.commit, entry.ordinal), in: &self)
     }
 
     /// Removes a conflict from the audit record, after it was reviewed or restored.
-    package mutating func removeAudit(_ entry: AuditEntry) throws {
-        try SyncTable.forget(PeerKey.audit(entry.commit, entry.ordinal), as: AuditEntry.self, in: &self)
+    public mutating func removeAudit(_ entry: AuditEntry) throws {
+        try PeerTables.forget(PeerKey.audit(entry.commit, entry.ordinal), as: AuditEntry.self, in: &self)
     }
 
     /// Stores a peer's total of a day. A newer reading replaces an older one, except an incomplete over a complete one,
@@ -110,7 +110,7 @@ extension WriteTransaction {
         return try whole { transaction in
             let number = try NameTable.number(of: total.type, in: &transaction)
             let key = TotalsTable.key(total.peer, number, day, transaction.state.header.hashKey)
-            if let older = try SyncTable.record(key, as: DailyTotal.self, in: transaction.snapshot),
+            if let older = try PeerTables.record(key, as: DailyTotal.self, in: transaction.snapshot),
                 !total.replaces(older)
             {
                 return false
@@ -146,7 +146,7 @@ extension WriteTransaction {
     package mutating func removeLink(_ link: PeerLink) throws {
         guard let held = try self.link(peer: link.peer, sample: link.sample) else { return }
         let peer = PeerKey.peer(link.peer, state.header.hashKey)
-        try SyncTable.forget(LinkKey.recent(peer, .bySample, held.sample), as: RecentLink.self, in: &self)
+        try PeerTables.forget(LinkKey.recent(peer, .bySample, held.sample), as: RecentLink.self, in: &self)
         try LinkTable.forgetRecent(held, peer, in: &self)
     }
 

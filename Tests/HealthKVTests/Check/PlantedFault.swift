@@ -72,7 +72,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         PlantedFault(.summaryWrong, "the summary of many samples is gone") { txn in
             let type = try NameTable.number(of: .stepCount, in: txn.snapshot)!
             let block = SummaryPeriod.block(of: try GoodStore.firstChunk(txn.snapshot).rows[0].start)
-            #expect(try txn.remove(.summaries, SummaryPeriod.key(type, block)))
+            #expect(try txn.remove(.summaries, SummaryTable.key(type, block)))
         },
     ]
 
@@ -103,12 +103,14 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         PlantedFault(.identityUnreadable, "the partitions end before the last hash") { txn in
             var partition = try IdentityIndex.partition(of: 0, in: txn.snapshot)!
             partition.upper -= 1
-            try txn.put(.identity, IdentityPartition.key(partition.lower), partition.value(commit: txn.commit))
+            let key = IdentityIndex.partitionKey(partition.lower)
+            try txn.put(.identity, key, partition.value(key: key, commit: txn.commit))
         },
         PlantedFault(.identityUnreadable, "a run holds one entry less than its header says") { txn in
             var partition = try IdentityIndex.partition(of: 0, in: txn.snapshot)!
             partition.runs[0].entries += 1
-            try txn.put(.identity, IdentityPartition.key(partition.lower), partition.value(commit: txn.commit))
+            let key = IdentityIndex.partitionKey(partition.lower)
+            try txn.put(.identity, key, partition.value(key: key, commit: txn.commit))
         },
         PlantedFault(.tombstoneOfLiveSample, "a tombstone is made for a sample that stays") { txn in
             let found = try SampleLookup.find(GoodStore.lonely, in: txn.snapshot)!
@@ -149,14 +151,14 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
             }),
         PlantedFault(.changeMissing, "a commit has no record in the feed") { txn in
             let found = try SampleLookup.find(GoodStore.lonely, in: txn.snapshot)!
-            #expect(try txn.remove(.changes, ChangeRecord.key(found.row.commit)))
+            #expect(try txn.remove(.changes, ChangeLog.key(found.row.commit)))
         },
         PlantedFault(.queueWrong, "an operation has lost its place") { txn in
-            try SyncTable.forget(
+            try PeerTables.forget(
                 PeerKey.place("p", GoodStore.lonely, txn.state.header.hashKey), as: PendingPlace.self, in: &txn)
         },
         PlantedFault(.linksDiffer, "a link is gone from one side") { txn in
-            try SyncTable.forget(
+            try PeerTables.forget(
                 LinkKey.recent(peer(txn, "p"), .bySample, GoodStore.lonely), as: RecentLink.self, in: &txn)
         },
         PlantedFault(.linksDiffer, "a chunk of links is gone") { txn in
@@ -192,7 +194,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         },
         PlantedFault(.recordsOutdated, "an anchor is of an earlier commit than the sum in the header knows") { txn in
             let key = try anchorKey(txn.snapshot)
-            let anchor = try SyncTable.record(key, as: Anchor.self, in: txn.snapshot)!
+            let anchor = try PeerTables.record(key, as: Anchor.self, in: txn.snapshot)!
             let older = StoredSync(anchor, key: SyncKey(key), commit: 0).recordBytes
             try txn.lmdb.put(txn.context.tables[.anchors], key, older)
             txn.state.isChanged = true

@@ -48,7 +48,7 @@ extension ModelRun {
                 try IdentityIndex.addRecent(entry, -1, in: &txn)
             case .missingTombstone:
                 guard let id = model.gravesByID.keys.sorted().first else { return }
-                guard try txn.remove(.tombstones, Tombstone.key(id)) else { return }
+                guard try txn.remove(.tombstones, TombstoneTable.key(id)) else { return }
             case .missingRow: try rewrite(&txn, found) { rows, index in rows.remove(at: index) }
             case .changedValue:
                 try rewrite(&txn, found) { rows, index in
@@ -69,7 +69,7 @@ extension ModelRun {
                 txn.context.state.counts[found.lane.type] = counts
                 txn.state.isChanged = true
             case .missingChangeRecord:
-                guard try txn.remove(.changes, ChangeRecord.key(found.row.commit)) else { return }
+                guard try txn.remove(.changes, ChangeLog.key(found.row.commit)) else { return }
             }
             isPlanted = true
         }

@@ -113,7 +113,7 @@ struct NotFiniteStoreTests {
                 for index in content.hours.indices where content.hours[index].count > 0 {
                     content.hours[index].sum = .nan
                 }
-                let key = SummaryPeriod.key(type, block)
+                let key = SummaryTable.key(type, block)
                 try txn.put(.summaries, key, content.value(key: key, block: block, .cumulative, commit: txn.commit))
             }
         }

@@ -293,7 +293,7 @@ extension StatisticsRun {
                     var content = try SummaryTable.summary(type, block, aggregation, in: txn.snapshot)!
                     guard let hour = content.hours.firstIndex(where: { $0.count > 0 }) else { continue }
                     content.hours[hour].count += 1
-                    let key = SummaryPeriod.key(type, block)
+                    let key = SummaryTable.key(type, block)
                     try txn.put(
                         .summaries, key,
                         content.value(key: key, block: block, aggregation, commit: txn.state.header.commit))

@@ -1,0 +1,76 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// What a running check has found so far.
+final class CheckLog {
+    var report = CheckReport()
+    private let limit: Int
+    /// The keys of chunks that were reported, and their types. Findings that only follow from these are not reported.
+    private(set) var damagedChunks: Set<[UInt8]> = []
+    private(set) var damagedTypes: Set<UInt32> = []
+    /// Types with values that are not finite.
+    private(set) var oddTypes: Set<UInt32> = []
+    /// The number of the current record in its table.
+    private var record = 0
+
+    init(limit: Int) { self.limit = limit }
+
+    func noteDamage(ofChunk key: [UInt8]) {
+        damagedChunks.insert(key)
+        if let key = CheckLog.chunkKey(key) { noteDamage(ofType: key.lane.type) }
+    }
+
+    func noteDamage(ofType type: UInt32) { damagedTypes.insert(type) }
+
+    func noteOddValue(ofType type: UInt32) { oddTypes.insert(type) }
+
+    static func chunkKey(_ bytes: [UInt8]) -> ChunkKey? {
+        let span = bytes.rawBytes
+        return try? ChunkKey(span)
+    }
+
+    func add(_ kind: Finding.Kind, _ table: TableCode, _ detail: String, _ reference: String? = nil) {
+        if report.findings.count < limit {
+            report.findings.append(Finding(kind: kind, table: table.name, detail: detail, reference: reference))
+        } else {
+            report.omitted += 1
+        }
+    }
+
+    /// Calls `body` with each value of a table. An error that it throws becomes a finding.
+    func forEachValue(
+        _ snapshot: borrowing Snapshot, _ table: TableCode, as kind: Finding.Kind = .recordUnreadable,
+        _ body: (RawSpan, [UInt8]) throws -> Void
+    ) {
+        do {
+            record = 0
+            var cursor = try snapshot.view.cursor(snapshot.tables[table])
+            while try cursor.next() {
+                report.records += 1
+                record += 1
+                let key = cursor.key.copied()
+                do {
+                    try body(cursor.value, key)
+                } catch {
+                    add(Finding.Kind(error, else: kind), table, "\(place): \(error)", CheckLog.reference(key))
+                }
+            }
+        } catch {
+            add(Finding.Kind(error, else: kind), table, "\(error)")
+        }
+    }
+
+    /// Describes the current record.
+    var place: String { "record \(record)" }
+
+    /// Names a type for a finding. Names that others gave are left out.
+    static func name(_ type: UInt32) -> String {
+        SampleType(catalogNumber: type).map { "type \($0.shortName)" } ?? "type number \(type)"
+    }
+
+    /// Formats a key for people who may see when something was measured.
+    static func reference(_ key: [UInt8]) -> String {
+        "key " + key.map { byte in String(byte >> 4, radix: 16) + String(byte & 15, radix: 16) }.joined()
+    }
+}

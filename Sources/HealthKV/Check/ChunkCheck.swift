@@ -1,0 +1,192 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// Checks every chunk: checksums, bounds, order, details, names, marks, counts, and that the feed leads to each sample.
+struct ChunkCheck {
+    private let log: CheckLog
+    private let feed: FeedCoverage
+
+    init(log: CheckLog, _ snapshot: borrowing Snapshot) {
+        self.log = log
+        feed = FeedCoverage(snapshot)
+    }
+
+    func run(_ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool) throws {
+        var counts: [UInt32: TypeCounts] = [:]
+        var last = LaneEnd.begin
+        let total = max(1, try snapshot.view.statistics(snapshot.tables[.chunks]).entries)
+        var cursor = try snapshot.view.cursor(snapshot.tables[.chunks])
+        while try cursor.next() {
+            log.report.chunks += 1
+            if log.report.chunks % 256 == 0, !progress(0.1 + 0.5 * Double(log.report.chunks) / Double(total)) { return }
+            let key = cursor.key.copied()
+            do {
+                let chunk = try HotChunk(cursor.value, key: key.rawBytes)
+                checkTiling(chunk, after: last)
+                last = LaneEnd(lane: chunk.key.lane, upper: chunk.upper, place: place(of: chunk.key))
+                try checkRows(snapshot, chunk, &counts)
+            } catch let error as FormatError {
+                log.add(
+                    Finding.Kind(error, else: .chunkUnreadable), .chunks, "\(place(of: key)): \(error)",
+                    CheckLog.reference(key))
+                log.noteDamage(ofChunk: key)
+                last = LaneEnd(lane: CheckLog.chunkKey(key)?.lane, upper: nil, place: place(of: key))
+            } catch let error as StoreError where error.code == .damaged {
+                log.add(
+                    error.underlying is MissingName ? .nameMissing : .detailsMismatch, .chunks,
+                    "\(place(of: key)): \(error.detail)", CheckLog.reference(key))
+                log.noteDamage(ofChunk: key)
+            }
+        }
+        checkLaneEnd(last)
+        checkOrphans(snapshot)
+        checkCounts(snapshot, counts)
+    }
+
+    /// Describes the chunk being checked, by its number in the table.
+    private func place(of key: ChunkKey) -> String { "\(CheckLog.name(key.lane.type)), chunk \(log.report.chunks)" }
+
+    private func place(of key: [UInt8]) -> String {
+        CheckLog.chunkKey(key).map { place(of: $0) } ?? "chunk \(log.report.chunks)"
+    }
+
+    private func checkTiling(_ chunk: HotChunk, after last: LaneEnd) {
+        if last.lane == chunk.key.lane {
+            if let upper = last.upper, upper != chunk.key.lower { addGap(chunk.key.lane, "behind \(last.place)") }
+            return
+        }
+        checkLaneEnd(last)
+        // After a chunk of an unknown lane nothing can be checked.
+        if last.lane != nil || last.upper != nil, chunk.key.lower != .least {
+            addGap(chunk.key.lane, "before \(place(of: chunk.key))", CheckLog.reference(chunk.key.bytes))
+        }
+    }
+
+    private func checkLaneEnd(_ last: LaneEnd) {
+        if let lane = last.lane, let upper = last.upper, upper != .greatest { addGap(lane, "behind \(last.place)") }
+    }
+
+    /// The samples in the gap are missing from counts and summaries, too.
+    private func addGap(_ lane: Lane, _ detail: String, _ reference: String? = nil) {
+        log.add(.chunkGap, .chunks, detail, reference)
+        log.noteDamage(ofType: lane.type)
+    }
+
+    private func checkRows(
+        _ snapshot: borrowing Snapshot, _ chunk: HotChunk, _ counts: inout [UInt32: TypeCounts]
+    ) throws {
+        let lane = chunk.key.lane
+        let rows = try ChunkTable.allRows(chunk, in: snapshot)
+        log.report.samples += rows.count
+        if rows.count(where: \.isShadowed) != chunk.shadowed {
+            log.add(
+                .shadowWrong, .chunks, "number of marks of \(place(of: chunk.key))",
+                CheckLog.reference(chunk.key.bytes))
+        }
+        let hides = try ChunkTable.hidden(rows, lane, in: snapshot)
+        for row in rows {
+            if hides?(row) ?? false {
+                counts[lane.type, default: TypeCounts()].hidden += 1
+                continue
+            }
+            let source = try NameTable.revision(row.revision, in: snapshot).sourceNumber
+            counts[lane.type, default: TypeCounts()].add(row, source: source, 1)
+            _ = try NameTable.unit(row.unit, in: snapshot)
+            _ = try NameTable.device(row.device, in: snapshot)
+            try checkFinite(snapshot, row, lane, in: chunk.key)
+            if !feed.covers(row, lane) {
+                log.add(
+                    .changeMissing, .changes,
+                    "commit \(row.commit) does not lead to a sample of \(CheckLog.name(lane.type))", "id \(row.id)")
+            }
+        }
+        try checkShadows(snapshot, lane, rows.filter { !(hides?($0) ?? false) })
+    }
+
+    /// Reports non-finite numbers of a sample. Older releases stored them.
+    private func checkFinite(
+        _ snapshot: borrowing Snapshot, _ row: StoredRow, _ lane: Lane, in key: ChunkKey
+    ) throws {
+        guard row.rare != nil || !(abs(row.value) <= Sample.greatestConverted) else { return }
+        do {
+            try NameTable.sample(row, lane.type, in: snapshot).validate()
+        } catch ModelError.notFinite(let field) {
+            let name = field.hasPrefix("metadata") ? "metadata" : field
+            log.add(
+                .valueNotFinite, .chunks, "\(place(of: key)): the number of \(name) of a sample is not finite",
+                "id \(row.id)")
+            if !row.value.isFinite { log.noteOddValue(ofType: lane.type) }
+        } catch is ModelError {
+            // Not reported: another release may have had other bounds.
+        }
+    }
+
+    /// Checks that exactly one sample of a shadowing type is visible at each time, and that all samples of other types
+    /// are.
+    private func checkShadows(_ snapshot: borrowing Snapshot, _ lane: Lane, _ rows: [StoredRow]) throws {
+        let shadows =
+            snapshot.header.shadowing[lane.type] ?? SampleType(catalogNumber: lane.type)?.shadowsDuplicates ?? false
+        if !shadows {
+            if rows.contains(where: \.isShadowed) {
+                log.add(.shadowWrong, .chunks, "\(CheckLog.name(lane.type)) shadows nothing")
+            }
+            return
+        }
+        var index = 0
+        while index < rows.count {
+            var end = index + 1
+            while end < rows.count, rows[end].start == rows[index].start, rows[end].end == rows[index].end { end += 1 }
+            let isAtBorder = index == 0 || end == rows.count
+            // An unreadable neighbour is reported as a finding of its own.
+            let group =
+                isAtBorder
+                ? try? ShadowMarks.rows(lane, start: rows[index].start, end: rows[index].end, in: snapshot)
+                : Array(rows[index..<end])
+            if let shown = group?.count(where: { !$0.isShadowed }), shown != 1 {
+                log.add(.shadowWrong, .chunks, "a time of \(CheckLog.name(lane.type)) shows \(shown) samples")
+            } else if let group, try ShadowMarks.winner(of: group, lane.type, in: snapshot)?.isShadowed == true {
+                log.add(
+                    .shadowWrong, .chunks,
+                    "a time of \(CheckLog.name(lane.type)) shows another sample than the one that wins")
+            }
+            index = end
+        }
+    }
+
+    /// Reports details whose chunk is gone.
+    private func checkOrphans(_ snapshot: borrowing Snapshot) {
+        log.forEachValue(snapshot, .details, as: .detailsMismatch) { value, key in
+            if try ChunkTable.storedKey(of: ChunkKey(key.rawBytes), in: snapshot) == nil {
+                log.add(.detailsMismatch, .details, "\(log.place) has no chunk", CheckLog.reference(key))
+            }
+            try DetailsChunk(value, key: key.rawBytes).verify()
+        }
+    }
+
+    private func checkCounts(_ snapshot: borrowing Snapshot, _ counted: [UInt32: TypeCounts]) {
+        do {
+            var kept: [UInt32: TypeCounts] = [:]
+            for (type, counts) in try SummaryTable.allCounts(in: snapshot) { kept[type] = counts }
+            for type in Set(kept.keys).union(counted.keys).sorted()
+            where kept[type] ?? TypeCounts() != counted[type] ?? TypeCounts() && !log.damagedTypes.contains(type) {
+                log.add(.countsWrong, .summaries, CheckLog.name(type))
+            }
+            for type in log.damagedTypes.sorted() {
+                log.report.unexamined.append("counts of \(CheckLog.name(type)): not all of its chunks can be read")
+            }
+        } catch {
+            log.add(Finding.Kind(error, else: .countsWrong), .summaries, "\(error)")
+        }
+    }
+}
+
+/// How far the walk has followed a lane. After an unreadable chunk, the end is unknown.
+private struct LaneEnd {
+    var lane: Lane?
+    var upper: Point?
+    var place = ""
+
+    /// The start of the walk, which equals the end of a complete lane.
+    static let begin = LaneEnd(lane: nil, upper: .greatest)
+}

@@ -1,0 +1,28 @@
+import ColumnFormat
+
+/// The spans that the change records name, by the commits that the records cover.
+struct FeedCoverage {
+    /// In the order of commits. `spans` is `nil` for a record of a newer release: its format is unknown.
+    private var records: [(commits: ClosedRange<UInt64>, spans: [(lane: Lane, starts: ClosedRange<Int64>)]?)] = []
+
+    init(_ snapshot: borrowing Snapshot) {
+        var records = records
+        ChangeLog.forEachReadableRecord(in: snapshot) { commit, result in
+            switch result {
+            case .success(let record): records.append((record.commits, record.spans))
+            case .failure(let error):
+                // Other damage is reported as a finding of its own.
+                guard error.isOfNewerRelease, let commit else { return }
+                let first = min((records.last?.commits.upperBound ?? 0) &+ 1, commit)
+                records.append((first...commit, nil))
+            }
+        }
+        self.records = records
+    }
+
+    func covers(_ row: StoredRow, _ lane: Lane) -> Bool {
+        let low = (0..<records.count).firstIndex(notPreceding: { records[$0].commits.upperBound < row.commit })
+        guard low < records.count, records[low].commits.contains(row.commit) else { return false }
+        return records[low].spans?.contains { $0.lane == lane && $0.starts.contains(row.start) } ?? true
+    }
+}

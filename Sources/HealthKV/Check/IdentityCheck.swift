@@ -1,0 +1,155 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// Checks that every sample and tombstone has its entries in the index, and that no id occurs twice. This takes a few
+/// passes over the samples, however many there are, and memory that hardly grows with their number. Skips chunks that
+/// were reported as damaged.
+struct IdentityCheck {
+    let log: CheckLog
+
+    func run(_ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool) {
+        if !log.damagedChunks.isEmpty {
+            log.report.unexamined.append("identity of the samples of \(log.damagedChunks.count) damaged chunks")
+        }
+        do {
+            try checkPartitions(snapshot)
+            if try IdentityIndex.recentEntries(in: snapshot).count != Int(snapshot.header.recentEntries) {
+                log.add(.identityUnreadable, .identity, "the number of recent entries is wrong")
+            }
+            try compare(snapshot, progress)
+        } catch {
+            log.add(Finding.Kind(error, else: .identityUnreadable), .identity, "\(error)")
+            log.report.unexamined.append("identity index: what lies behind the part that cannot be read")
+        }
+    }
+
+    /// Compares sums of all entries first, then the entries of the buckets whose sums differ, one by one.
+    private func compare(_ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool) throws {
+        let key = snapshot.header.hashKey
+        var (expected, found) = (IdentitySums(key), IdentitySums(key))
+        var repeats = RepeatFilter(count: log.report.samples)
+        var scratch: [IdentityEntry] = []
+        let isComplete = try forEachSoundRow(snapshot, progress, 0.6..<0.75) { lane, row in
+            repeats.add(IdentityHash.of(row.id, key))
+            IdentityIndex.appendIdentity(of: row, lane, to: &scratch, in: snapshot)
+            for entry in scratch { expected.add(entry) }
+            scratch.removeAll(keepingCapacity: true)
+        }
+        guard isComplete else { return }
+        for entry in try TombstoneTable.entries(in: snapshot) { expected.add(entry) }
+        for slice in try IdentityIndex.identitySlices(in: snapshot) {
+            for entry in try IdentityIndex.indexedEntries(in: slice, in: snapshot) { found.add(entry) }
+        }
+        guard progress(0.8), try checkRepeats(snapshot, repeats, progress) else { return }
+        let groups = expected.groups(differingFrom: found)
+        for (index, buckets) in groups.enumerated() {
+            let width = 0.1 / Double(groups.count)
+            let share = 0.9 + width * Double(index)..<0.9 + width * Double(index + 1)
+            guard try compare(buckets, snapshot, progress, share) else { return }
+        }
+    }
+
+    /// Compares the entries of some buckets one by one. Returns `false` if `progress` stopped the check.
+    private func compare(
+        _ buckets: Set<Int>, _ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool, _ share: Range<Double>
+    ) throws -> Bool {
+        var expected: [IdentityEntry] = []
+        var scratch: [IdentityEntry] = []
+        let isComplete = try forEachSoundRow(snapshot, progress, share) { lane, row in
+            IdentityIndex.appendIdentity(of: row, lane, to: &scratch, in: snapshot)
+            expected += scratch.filter { buckets.contains(IdentitySums.bucket(of: $0)) }
+            scratch.removeAll(keepingCapacity: true)
+        }
+        guard isComplete else { return false }
+        expected += try TombstoneTable.entries(in: snapshot).filter {
+            buckets.contains(IdentitySums.bucket(of: $0))
+        }
+        expected.sort()
+        var found: [IdentityEntry] = []
+        for slice in IdentitySums.hashes(of: buckets) {
+            found += try IdentityIndex.indexedEntries(in: slice, in: snapshot)
+        }
+        compare(expected: expected, found: found)
+        return true
+    }
+
+    /// Compares the ids whose hashes may have occurred twice. Returns `false` if `progress` stopped the check.
+    private func checkRepeats(
+        _ snapshot: borrowing Snapshot, _ repeats: RepeatFilter, _ progress: (Double) -> Bool
+    ) throws -> Bool {
+        guard repeats.hasRepeats else { return true }
+        let key = snapshot.header.hashKey
+        var ids: [SampleID] = []
+        let isComplete = try forEachSoundRow(snapshot, progress, 0.8..<0.9) { _, row in
+            if repeats.mayRepeat(IdentityHash.of(row.id, key)) { ids.append(row.id) }
+        }
+        ids.sort()
+        for (left, right) in zip(ids, ids.dropFirst()) where left == right {
+            log.add(.duplicateID, .details, "two samples have one id", "id \(left)")
+        }
+        return isComplete
+    }
+
+    /// Calls `body` with every row of the chunks that were not reported. Returns `false` if `progress` stopped the
+    /// check.
+    private func forEachSoundRow(
+        _ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool, _ share: Range<Double>,
+        _ body: (Lane, StoredRow) -> Void
+    ) throws -> Bool {
+        let step = (share.upperBound - share.lowerBound) / Double(max(1, log.report.chunks))
+        var done = 0
+        var cursor = try snapshot.view.cursor(snapshot.tables[.chunks])
+        while try cursor.next() {
+            done += 1
+            if !progress(share.lowerBound + step * Double(done)) { return false }
+            let key = cursor.key.copied()
+            if log.damagedChunks.contains(key) { continue }
+            let chunk = try HotChunk(cursor.value, key: key.rawBytes)
+            for row in try ChunkTable.allRows(chunk, in: snapshot) { body(chunk.key.lane, row) }
+        }
+        return true
+    }
+
+    private func checkPartitions(_ snapshot: borrowing Snapshot) throws {
+        var next: UInt64 = 0
+        for partition in try IdentityIndex.allPartitions(in: snapshot) {
+            if partition.lower != next { log.add(.identityUnreadable, .identity, "partitions leave a gap") }
+            next = partition.upper
+            for run in partition.runs {
+                var entries: [IdentityEntry] = []
+                try IdentityIndex.forEachBlock(partition.lower, run.number, in: snapshot) { block in
+                    try block.appendAll(to: &entries)
+                }
+                if UInt64(entries.count) != run.entries
+                    || zip(entries, entries.dropFirst()).contains(where: { $1 < $0 })
+                {
+                    log.add(
+                        .identityUnreadable, .identity, "run \(run.number) of a partition is not as its header says")
+                }
+            }
+        }
+        if next != 0, next != IdentityPartition.hashLimit {
+            log.add(.identityUnreadable, .identity, "partitions end early")
+        }
+    }
+
+    /// Compares two sorted lists. A missing entry is damage; a surplus entry only costs a look-up.
+    private func compare(expected: [IdentityEntry], found: [IdentityEntry]) {
+        var index = 0
+        for entry in expected {
+            while index < found.count, found[index] < entry {
+                log.report.surplusHints += 1
+                index += 1
+            }
+            if index < found.count, found[index] == entry {
+                index += 1
+            } else {
+                log.add(
+                    .identityMissing, .identity,
+                    "an entry of \(CheckLog.name(UInt32(truncatingIfNeeded: entry.kind.packed >> 16)))")
+            }
+        }
+        log.report.surplusHints += found.count - index
+    }
+}

@@ -1,0 +1,7 @@
+import HealthModel
+
+/// A point in a store's history. Take the mark before reading, wait with it afterwards: then no commit is missed.
+public struct CommitMark: Sendable, Hashable {
+    let generation: UInt64
+    let commit: UInt64
+}

@@ -1,0 +1,105 @@
+import HealthModel
+
+// The care of the file: upkeep, rebuilding, compaction, copies, suspension.
+extension SampleStore {
+    /// Returns a description of the store and of how its file is used. Walks the leaves of every table to measure their
+    /// fill.
+    public func info() throws -> StoreInfo {
+        try checkOpen()
+        return try StoreInfo(of: core)
+    }
+
+    /// Does unfinished work (mass operations, the identity index, summaries, old tombstones) for about `budget`, in
+    /// small commits. Returns `true` if any remains.
+    @discardableResult
+    public func maintain(budget: Duration = .seconds(1)) throws -> Bool {
+        try checkWritable()
+        let deadline = ContinuousClock.now + budget
+        while ContinuousClock.now < deadline {
+            if try !core.onWriter({ [core] in try Upkeep.maintainStep(in: core) }) { return false }
+        }
+        return true
+    }
+
+    /// Rebuilds every derived table and mark from the primary ones. The identity index, counts, shadow marks, the
+    /// contents of queues and the look-up of links are rebuilt in one transaction, so either all of them are new or
+    /// nothing changes. Then short transactions rebuild the summaries. Readers are never blocked.
+    public func rebuild() throws {
+        try checkWritable()
+        try Rebuild.all(in: core)
+    }
+
+    /// Sets whether samples of a type at exactly the same time shadow each other in this store, and updates their
+    /// marks.
+    public func setShadowing(of type: SampleType, _ isOn: Bool) throws {
+        try write { try ShadowMarks.setShadowing(of: type, isOn, in: &$0) }
+    }
+
+    /// Replaces the store's file with a compacted copy. This frees unused pages, and with them what deleted samples
+    /// left in them; samples that were deleted before can no longer be undeleted. Readers continue meanwhile, and
+    /// writers wait; other processes continue with the new file.
+    ///
+    /// ```swift
+    /// try store.write { try $0.purge(.source(Source(bundle: "app.example.old", name: "Old").identity)) }
+    /// while try store.maintain() {}
+    /// try store.compactInPlace()
+    /// ```
+    ///
+    /// The disk must have room for the copy. The old file's blocks become free once the last of its readers has ended;
+    /// a disk may keep their bytes until it reuses them.
+    public func compactInPlace() throws {
+        try checkWritable()
+        try InPlaceCompaction.run(in: core)
+    }
+
+    /// Copies the store to a new folder while it is in use. When this returns, the copy is durable, and its pages have
+    /// been read back and verified like those of a store that is opened.
+    ///
+    /// The folder must not exist or must be empty, and must not lie inside the store's own. Wherever the copy is used,
+    /// it continues as another replica with a new epoch: change tokens from before are refused, and peers are compared
+    /// again. This also holds when its `data.mdb` is copied over the store's to restore it.
+    ///
+    /// ```swift
+    /// try store.backup(to: folder + "-backup")
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - folder: The folder of the copy; it is created if it does not exist.
+    ///   - progress: Called now and then with the bytes copied so far. Return `false` to stop: then nothing of the copy
+    ///     remains, and the error's code is ``StoreError/Code/cancelled``.
+    public func backup(to folder: String, progress: ((Int) -> Bool)? = nil) throws {
+        try checkOpen()
+        try StoreCopy.make(of: core, to: folder, compacting: false, progress)
+    }
+
+    /// Copies the store without its free pages to a new folder while it is in use. See ``backup(to:progress:)``.
+    public func compact(to folder: String, progress: ((Int) -> Bool)? = nil) throws {
+        try checkOpen()
+        try StoreCopy.make(of: core, to: folder, compacting: true, progress)
+    }
+
+    /// Releases every lock and closes the file. Systems demand this of a process that they may stop for a long time
+    /// while others run: iOS ends an app that is suspended while it holds a lock in a shared container.
+    ///
+    /// Waits for queued writes and for readers, even while a write waits for another process. Throws
+    /// ``StoreError/Code/busy`` if they do not end in time; then the store is not suspended. Until ``resume()``, every
+    /// call throws ``StoreError/Code/suspended``. Other handles of the same folder in this process are suspended, too.
+    ///
+    /// ```swift
+    /// try store.suspend()      // when the scene enters the background
+    /// try store.resume()       // when it comes back
+    /// ```
+    public func suspend(within timeout: Duration = .seconds(4)) throws {
+        try checkOpen()
+        guard !core.isInsideTransaction else {
+            throw StoreError(.nested, path: path, "suspend() was called inside read or write")
+        }
+        try Suspension.suspend(within: timeout, in: core)
+    }
+
+    /// Reopens the file after ``suspend(within:)``.
+    public func resume() throws {
+        try checkOpen()
+        try Suspension.resume(in: core)
+    }
+}

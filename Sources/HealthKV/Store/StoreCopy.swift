@@ -1,0 +1,113 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+
+/// Copies a store while it is in use.
+enum StoreCopy {
+    /// Copies the store to a folder that does not exist or is empty.
+    static func make(
+        of core: StoreCore, to folder: String, compacting: Bool, _ progress: ((Int) -> Bool)?
+    ) throws {
+        guard !core.isWriting else {
+            throw StoreError(.nested, path: core.path, "A copy cannot be made inside write")
+        }
+        let place = CopyPlace(folder)
+        try place.check(against: core.path)
+        place.removeLeftovers()
+        // The copy gets its name only when it is complete: a process that finds the folder finds a store.
+        let partial = place.newPartial()
+        if let failure = FileSystem.makingFolderFails(partial) { throw StoreError.unmade(partial, failure) }
+        guard let lock = FolderClaim(partial) else {
+            throw StoreError(.storage, path: partial, "The folder for the copy cannot be locked")
+        }
+        defer { lock.release() }
+        StoreAttributes(options: core.options, notices: core.notices).apply(toCopy: partial)
+        do {
+            try copyPresentFile(of: core, to: partial, compacting: compacting, progress)
+            guard FileSystem.rename(partial, to: place.folder) else {
+                throw StoreError(.storage, path: folder, "The copy cannot be given its name")
+            }
+            // Another process may already have opened the copy by its name, so it stays.
+            guard FileSystem.flush(folder: FileSystem.parent(of: place.folder)) else {
+                throw StoreError(
+                    .storage, path: folder,
+                    "The copy is whole and in its folder, but its name cannot be made durable in the one above, "
+                        + "which must be readable: "
+                        + "a power cut may take the name away")
+            }
+        } catch {
+            CopyPlace.remove(partial)
+            throw StoreError.wrap(StoreError.ofCopy(error, store: core.path), path: folder)
+        }
+    }
+
+    /// Walks the pages of a copy, updates its header to its transaction id, which compaction restarts, and verifies it.
+    /// A copy that replaces the original keeps its identity, so it records its new place. Any other copy records a
+    /// place that fits no file, so that it is recognized as a copy even if it is written over the file that it was made
+    /// from.
+    static func settle(
+        _ folder: String, compacting: Bool, keepsPlace: Bool = false, _ limits: EngineLimits
+    ) throws {
+        limits.atCopy?(folder)
+        var lmdb = Environment.Options()
+        lmdb.isPrivate = true
+        // As for a store: within the limit LMDB returns an error where the system would otherwise end the process by a
+        // signal.
+        lmdb.mapSize = max(1 << 20, min(lmdb.mapSize, FileSystem.fileSizeLimit ?? .max))
+        let environment = try CheckedOpening.open(folder, lmdb, limits)
+        defer { _ = environment.close() }
+        // The write below would hide a header that was wrong in the original.
+        if !compacting { try verifyHeader(environment, folder) }
+        var transaction = try environment.beginWrite()
+        let tables = try Tables(creatingIn: &transaction, environment)
+        var header = try StoreHeader.read(transaction.view, tables)
+        header.transaction = UInt64(transaction.id)
+        try transaction.put(tables[.meta], StoreHeader.key, header.value)
+        if let place = keepsPlace ? StorePlace(of: folder + "/data.mdb") : .ofCopy {
+            try transaction.put(tables[.meta], StorePlace.key, place.value(commit: header.commit))
+        }
+        try transaction.commit()
+        try verifyHeader(environment, folder)
+        _ = environment.close()
+        FileSystem.remove(folder + "/lock.mdb")
+    }
+
+    private static func verifyHeader(_ environment: Environment, _ folder: String) throws {
+        let transaction = try environment.beginRead()
+        guard let tables = try Tables(in: transaction, environment),
+            try StoreHeader.read(transaction.view, tables).transaction == UInt64(transaction.id)
+        else { throw StoreError(.damaged, path: folder, "The copy does not agree with itself") }
+    }
+
+    /// Copies the file. If another process replaces the file meanwhile, starts over with its successor.
+    private static func copyPresentFile(
+        of core: StoreCore, to folder: String, compacting: Bool, _ progress: ((Int) -> Bool)?
+    ) throws {
+        while true {
+            let file = try Following.presentFile(in: core)
+            do {
+                try file.environment.copy(toFolder: folder, compacting: compacting, progress: progress)
+                return try settle(folder, compacting: compacting, core.options.limits)
+            } catch {
+                let isRetired = (try? file.isRetired()) ?? false
+                if file.isInPlace(core.path), !isRetired { throw error }
+                CopyPlace.empty(folder)
+                if isRetired { _ = try Following.follow(file, in: core) }
+            }
+        }
+    }
+}
+
+extension StoreError {
+    /// Converts an error of copying a store. Reports damage with the path of the store: the copy is gone by the time
+    /// the error is read.
+    static func ofCopy(_ error: any Error, store: String) -> any Error {
+        if let error = error as? StoreError, error.code == .damaged {
+            return StoreError(
+                .damaged, path: store, "The copy is damaged and was removed, and the store may be too: \(error.detail)"
+            )
+        }
+        // Damage that LMDB finds while it copies is in the store itself.
+        return isDamage(error) ? wrap(error, path: store) : error
+    }
+}
