@@ -1,12 +1,13 @@
 """A rule of tools/tidy: dependencies between the folders of a module go one way, from higher folders to lower ones."""
 import re
 
-# From the bottom to the top. A folder that is not listed counts as the top.
+# From the bottom to the top. A folder that is not listed counts as the top; a listed one may lie within another.
 ORDERS = {
     "Sources/HealthModel/": ["Units", "Catalog", "Dates", "Workouts", "Conveniences"],
     "Sources/ColumnFormat/": ["Kernels", "Columns", "ColumnKernels", "Records", "Chunks", "Identity", "Links", "Summaries"],
     "Sources/HealthKV/": ["Records", "Transactions", "Tables", "Files", "Reading", "Statistics", "Writing", "Store", "Check",
                           "Views"],
+    "Sources/HealthKitSimulator/": ["Units", "Controls", "Apple/Values", "Records", "Apple/Objects", "Simulation", "Apple/Calls"],
     "Sources/HealthKVSync/": ["Peer", "Plan", "State", "Calls", "Stores", "Session", "Pull", "Push", "Reconcile", "Engine", "Foundation"],
 }
 DECLARED = (r"(?m)^(?:(?:public|package|internal|final|indirect|nonisolated|@\w+(?:\([^)]*\))?)\s+)*"
@@ -15,13 +16,18 @@ DECLARED = (r"(?m)^(?:(?:public|package|internal|final|indirect|nonisolated|@\w+
 NAMED = r"(?<![\w.])[A-Z]\w+"
 
 
+def folder_of(path, order):
+    """The listed folder that holds a file, or the first folder of its path."""
+    return next((folder for folder in order if path.startswith(folder + "/")), path.split("/", 1)[0])
+
+
 def arrows(tree):
     for home, order in ORDERS.items():
         rank = {folder: place for place, folder in enumerate(order)}
         files = {}
         for path in tree.swift:
             if path.startswith(home) and "/" in path[len(home):]:
-                files[path] = path[len(home):].split("/", 1)[0]
+                files[path] = folder_of(path[len(home):], order)
         for path, folder in files.items():
             if folder not in rank:
                 yield path, 1, f"{folder} has no place in the order of tools/lib/tidy_arrows.py"

@@ -165,7 +165,7 @@ CLEAN = {
     "Tests/HealthKVTests/Long.swift": "import Foundation\n@testable import HealthKV\n" + function(120),
     "Tests/HealthKVTests/Requirement.swift": "protocol P {\n    func f()\n    mutating func g()\n}\n" + lines(120),
     "docs/healthkit-api.md": API,
-    "Sources/HealthKitSimulator/Apple/HKThing.swift": THING,
+    "Sources/HealthKitSimulator/Apple/Values/HKThing.swift": THING,
     "Sources/HealthKitPeer/HealthKitGateway.swift": "import Foundation\nimport HealthKitSimulator\nlet a = HKThing(value: 1)\n",
     "docs/A.md": "# A title\n\n[there](B.md#a-part-of-it), [here](#a-title), [out](https://example.org/x), "
                  "`[not](a-link)`\n",
@@ -191,7 +191,7 @@ BAD_ARCHITECTURE = ARCHITECTURE.replace("| kvinspect | a | HealthKV |", "| kvins
 
 # (file, content, the rule that must find it); a file with several violations has an entry for each.
 SWIFT = "Sources/HealthKV/"
-SIMULATED = "Sources/HealthKitSimulator/Apple/HKThing.swift"
+SIMULATED = "Sources/HealthKitSimulator/Apple/Values/HKThing.swift"
 BAD_THING = THING.replace("throws -> Int", "throws -> Int64").replace("struct HKLess: Sendable", "struct HKLess").replace(
     "    case two\n", "")
 BAD_PRIVACY = PRIVACY.replace("E174.1", "A1.1").replace("</dict></array></dict>", """</dict><dict>
@@ -216,6 +216,7 @@ PLANTS = [
     (SWIFT + "Bare.swift", "#if os(Linux)\nimport Foundation\n#endif\n", "foundation"),
     (SWIFT + "Records/Backwards.swift", "struct Backwards { let engine: Engine }\n", "arrow"),
     (SWIFT + "Elsewhere/Unlisted.swift", "struct Unlisted {}\n", "arrow"),
+    ("Sources/HealthKitSimulator/Units/Backwards.swift", "struct Backwards { let thing: HKThing }\n", "arrow"),
     (SWIFT + "WideCode.swift", "let a = " + "b + " * 30 + "c\n", "wide"),
     (SWIFT + "WideComment.swift", "/// " + "word " * 30 + "\nlet a = 1\n", "wide"),
     ("docs/WideProse.md", "# W\n\n" + "word " * 30 + "\n", "wide"),
@@ -264,7 +265,7 @@ PLANTS = [
     (SIMULATED, BAD_THING, "healthkit"),  # another result
     (SIMULATED, BAD_THING, "healthkit"),  # not Sendable
     ("docs/healthkit-api.md", BAD_API, "healthkit"),  # the function as it should be
-    ("Sources/HealthKitSimulator/Apple/HKExtra.swift", "public class HKExtra {}\n", "healthkit"),
+    ("Sources/HealthKitSimulator/Apple/Values/HKExtra.swift", "public class HKExtra {}\n", "healthkit"),
     ("Sources/HealthKitPeer/Other.swift", "let a = HKKind.one\n", "healthkit"),
     ("Sources/HealthKitPeer/HealthKitValues.swift", "let a = HKUnknown()\n", "healthkit"),
     ("Sources/HealthKitPeer/Essentials.swift", "import FoundationEssentials\n", "foundation"),

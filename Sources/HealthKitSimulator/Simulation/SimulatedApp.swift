@@ -49,8 +49,6 @@ public final class SimulatedApp: Sendable {
     public var source: HKSource { revision.source }
     /// The app's bundle identifier.
     public var bundle: String { revision.source.bundleIdentifier }
-    /// A new store, as the app's code creates it.
-    public var healthStore: HKHealthStore { HKHealthStore(self) }
 
     /// The keys of the app's Info.plist. Both usage strings are there by default.
     public var infoKeys: Set<String> {
@@ -98,14 +96,5 @@ public final class SimulatedApp: Sendable {
     /// Writes samples without authorization.
     public func write(_ samples: [HKSample]) throws {
         try device.save(samples.flatMap { HealthRecord.all(of: $0, by: revision) }, by: self, asked: false)
-    }
-}
-
-extension HealthRecord {
-    /// Returns the record of a sample, preceded by those of its members if it is a correlation.
-    static func all(of object: HKObject, by revision: HKSourceRevision) -> [HealthRecord] {
-        guard let sample = object as? HKSample else { return [] }
-        let members = (sample as? HKCorrelation)?.objects ?? []
-        return members.map { HealthRecord($0, by: revision) } + [HealthRecord(sample, by: revision)]
     }
 }

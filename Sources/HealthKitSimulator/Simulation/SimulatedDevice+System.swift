@@ -127,28 +127,3 @@ public struct SimulatedSample: Sendable, Hashable {
         }
     }
 }
-
-extension HealthRecord {
-    /// The value in the type's unit.
-    var amount: Double? {
-        guard case .quantity(let value, let own) = content, case .quantity(let unit, _) = type.known?.content else {
-            return nil
-        }
-        return HKQuantity(unit: own, doubleValue: value).doubleValue(for: unit)
-    }
-
-    /// Creates one sample in place of several, with their sum, or with their mean if a sum makes no sense.
-    init?(condensing records: [HealthRecord]) {
-        guard let first = records.first, records.count > 1,
-            case .quantity(let unit, let isCumulative) = first.type.known?.content
-        else { return nil }
-        let count = records.map(\.count).reduce(0, +)
-        let sum = records.compactMap(\.amount).reduce(0, +)
-        self.init(
-            uuid: SimulatedIdentifiers.next(), type: first.type, start: records.map(\.start).min() ?? first.start,
-            end: records.map(\.end).max() ?? first.end,
-            content: .quantity(isCumulative ? sum : sum / Double(records.count), unit),
-            metadata: CheckedMetadata(), revision: first.revision, device: first.device)
-        self.count = count
-    }
-}

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The rule of an `HKQuery` predicate. The predicate is an `NSPredicate` that hands its rule to a probe.
+/// The rule of a predicate that `HKQuery` makes. The predicate is an `NSPredicate` that hands its rule to a probe.
 struct SampleRule: Sendable {
     var from = Date.distantPast
     var to = Date.distantFuture
@@ -9,17 +9,6 @@ struct SampleRule: Sendable {
 
     final class Probe {
         var rule: SampleRule?
-    }
-
-    var predicate: NSPredicate {
-        let rule = self
-        return NSPredicate { object, _ in
-            if let probe = object as? Probe {
-                probe.rule = rule
-                return true
-            }
-            return (object as? HKSample).map { rule.picks(HealthRecord($0, by: $0.sourceRevision)) } ?? false
-        }
     }
 
     /// Returns the rule of a predicate. All rules of a compound predicate must hold.

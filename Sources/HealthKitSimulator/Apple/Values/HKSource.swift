@@ -10,9 +10,6 @@ public class HKSource: NSObject, @unchecked Sendable {
         self.bundleIdentifier = bundleIdentifier
     }
 
-    /// The source of this app: the simulated app that is running.
-    public class func `default`() -> HKSource { SimulatedApp.running.source }
-
     public override func isEqual(_ object: Any?) -> Bool {
         (object as? HKSource)?.bundleIdentifier == bundleIdentifier
     }

@@ -65,3 +65,17 @@ public class HKHealthStore: NSObject, @unchecked Sendable {
         try await app.device.returning { try app.device.enableDelivery(type, nil, of: app) }
     }
 }
+
+extension SimulatedApp {
+    /// A new store, as the app's code creates it.
+    public var healthStore: HKHealthStore { HKHealthStore(self) }
+}
+
+extension HKSource {
+    /// The source of this app: the simulated app that is running.
+    public class func `default`() -> HKSource { SimulatedApp.running.source }
+}
+
+extension HKObject {
+    public var sourceRevision: HKSourceRevision { stamp ?? SimulatedApp.running.revision }
+}

@@ -15,7 +15,6 @@ public class HKObject: NSObject {
     }
 
     public var metadata: [String: Any]? { checked.values }
-    public var sourceRevision: HKSourceRevision { stamp ?? SimulatedApp.running.revision }
 }
 
 public class HKSample: HKObject {
@@ -125,3 +124,19 @@ public class HKCorrelation: HKSample {
 }
 
 func misplaced<Type>(_ type: HKSampleType) -> Type { preconditionFailure("\(type) is of another kind") }
+
+extension HealthRecord {
+    /// Creates the record of a sample that an app hands over, stamped with the app's source (A1).
+    init(_ sample: HKSample, by revision: HKSourceRevision) {
+        self.init(
+            uuid: sample.uuid, type: sample.sampleType, start: sample.startDate, end: sample.endDate,
+            content: sample.content, metadata: sample.checked, revision: revision, device: sample.device)
+    }
+
+    /// Returns the record of a sample, preceded by those of its members if it is a correlation.
+    static func all(of object: HKObject, by revision: HKSourceRevision) -> [HealthRecord] {
+        guard let sample = object as? HKSample else { return [] }
+        let members = (sample as? HKCorrelation)?.objects ?? []
+        return members.map { HealthRecord($0, by: revision) } + [HealthRecord(sample, by: revision)]
+    }
+}

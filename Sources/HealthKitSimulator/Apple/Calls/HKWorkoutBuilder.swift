@@ -77,12 +77,3 @@ public class HKWorkoutBuilder: NSObject, @unchecked Sendable {
         return app.device.isLocked ? nil : HKWorkout(record, content, members: built.members)
     }
 }
-
-extension HealthRecord {
-    /// Creates the record of a sample that an app hands over, stamped with the app's source (A1).
-    init(_ sample: HKSample, by revision: HKSourceRevision) {
-        self.init(
-            uuid: sample.uuid, type: sample.sampleType, start: sample.startDate, end: sample.endDate,
-            content: sample.content, metadata: sample.checked, revision: revision, device: sample.device)
-    }
-}

@@ -1,27 +1,5 @@
 import Foundation
 
-public enum HKWorkoutActivityType: UInt, Sendable {
-    case americanFootball = 1
-    case archery, australianFootball, badminton, baseball, basketball, bowling, boxing, climbing, cricket
-    case crossTraining, curling, cycling, dance, danceInspiredTraining, elliptical, equestrianSports, fencing, fishing
-    case functionalStrengthTraining, golf, gymnastics, handball, hiking, hockey, hunting, lacrosse, martialArts
-    case mindAndBody, mixedMetabolicCardioTraining, paddleSports, play, preparationAndRecovery, racquetball, rowing
-    case rugby, running, sailing, skatingSports, snowSports, soccer, softball, squash, stairClimbing, surfingSports
-    case swimming, tableTennis, tennis, trackAndField, traditionalStrengthTraining, volleyball, walking, waterFitness
-    case waterPolo, waterSports, wrestling, yoga, barre, coreTraining, crossCountrySkiing, downhillSkiing, flexibility
-    case highIntensityIntervalTraining, jumpRope, kickboxing, pilates, snowboarding, stairs, stepTraining
-    case wheelchairWalkPace, wheelchairRunPace, taiChi, mixedCardio, handCycling, discSports, fitnessGaming
-    case cardioDance, socialDance, pickleball, cooldown
-    case swimBikeRun = 82
-    case transition, underwaterDiving
-    case other = 3000
-}
-
-public enum HKWorkoutEventType: Int, Sendable {
-    case pause = 1
-    case resume, lap, marker, motionPaused, motionResumed, segment, pauseOrResumeRequest
-}
-
 public class HKWorkoutEvent: NSObject {
     public let type: HKWorkoutEventType
     public let dateInterval: DateInterval
@@ -121,41 +99,4 @@ public class HKWorkout: HKSample {
     }
 
     override var content: HealthRecord.Content { .workout(workout) }
-}
-
-/// The content of a workout besides its span.
-struct WorkoutContent: Sendable {
-    struct Event: Sendable {
-        let type: HKWorkoutEventType
-        let interval: DateInterval
-        let metadata: CheckedMetadata
-    }
-
-    struct Activity: Sendable {
-        let uuid: UUID
-        let activity: HKWorkoutActivityType
-        let start: Date
-        let end: Date?
-        let metadata: CheckedMetadata
-    }
-
-    var activity = HKWorkoutActivityType.other
-    var activities: [Activity] = []
-    var events: [Event] = []
-    var members: [UUID] = []
-
-    func duration(from start: Date, to end: Date) -> TimeInterval {
-        var running: Date? = start
-        var total = 0.0
-        for event in events.sorted(by: { $0.interval.start < $1.interval.start }) {
-            switch event.type {
-            case .pause, .motionPaused:
-                if let from = running { total += event.interval.start.timeIntervalSince(from) }
-                running = nil
-            case .resume, .motionResumed: running = running ?? event.interval.start
-            default: break
-            }
-        }
-        return total + (running.map { end.timeIntervalSince($0) } ?? 0)
-    }
 }
