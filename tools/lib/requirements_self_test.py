@@ -10,7 +10,7 @@ TESTS = {
                               '    @Test(\n        "Long") @MainActor\n    func attributed() async throws {}\n\n'
                               '    @Test("Later", .disabled("slow"))\n    func off() {}\n}\n',
     "Tests/A/SameTests.swift": "@Test func same() {}\n",
-    "Tests/B/SameTests.swift": "@Test func same() {}\n",
+    "Tests/B/Inner/SameTests.swift": "@Test func same() {}\n",
 }
 
 # (number, text of the requirement, tests, words of the finding; None for a correct row)
