@@ -8,6 +8,7 @@ struct ForgedFile {
     let folder: String
     let names: ForgingBase.Names
     var generator: SeededGenerator
+    let outcomes = ForgedOutcomes()
 
     /// The same calendar on every machine.
     private static let calendar: Calendar = {
@@ -18,8 +19,8 @@ struct ForgedFile {
 
     /// Opens the store and performs everything, in a random order.
     mutating func exercise() {
-        guard let store = try? SampleStore.open(at: folder, options: ForgingBase.options(generator.next())) else {
-            _ = try? SampleStore.check(at: folder)
+        guard let store = open(.opening) else {
+            outcomes.note(outcomes.attempt(.checking) { try SampleStore.check(at: folder) })
             return
         }
         for step in [0, 1, 2, 3].shuffled(using: &generator) {
@@ -32,29 +33,36 @@ struct ForgedFile {
         }
         try? store.close()
         // Opening again reads the results of the writes.
-        guard let store = try? SampleStore.open(at: folder, options: ForgingBase.options(generator.next())) else {
-            return
-        }
-        _ = try? store.read { try $0.types() }
+        guard let store = open(.reopening) else { return }
+        outcomes.attempt(.reopening) { _ = try store.read { try $0.types() } }
         try? store.close()
     }
 
+    private mutating func open(_ step: ForgedOutcomes.Step) -> SampleStore? {
+        let options = ForgingBase.options(generator.next())
+        return outcomes.attempt(step) { try SampleStore.open(at: folder, options: options) }
+    }
+
     private mutating func check(_ store: SampleStore) {
-        _ = try? store.check(limit: generator.pick([1, 5, 1_000]))
+        let limit = generator.pick([1, 5, 1_000])
+        outcomes.note(outcomes.attempt(.checking) { try store.check(limit: limit) })
         if generator.chance(percent: 20) { _ = try? SampleStore.check(at: folder) }
     }
 
     /// Performs pending maintenance in small steps, and occasionally rewrites much of the file.
     private mutating func maintain(_ store: SampleStore) {
         var left = 100
-        while left > 0, (try? store.maintain(budget: .milliseconds(10))) == true { left -= 1 }
+        while left > 0, outcomes.attempt(.upkeep, { try store.maintain(budget: .milliseconds(10)) }) == true {
+            left -= 1
+        }
+        let isShadowing = generator.chance(percent: 50)
         switch generator.number(0..<10) {
-        case 0..<3: try? store.rebuild()
-        case 3: try? store.compactInPlace()
-        case 4: try? store.setShadowing(of: .stepCount, generator.chance(percent: 50))
+        case 0..<3: outcomes.attempt(.upkeep) { try store.rebuild() }
+        case 3: outcomes.attempt(.upkeep) { try store.compactInPlace() }
+        case 4: outcomes.attempt(.upkeep) { try store.setShadowing(of: .stepCount, isShadowing) }
         case 5:
-            try? store.suspend()
-            try? store.resume()
+            outcomes.attempt(.upkeep) { try store.suspend() }
+            outcomes.attempt(.upkeep) { try store.resume() }
         default: break
         }
     }
@@ -62,9 +70,11 @@ struct ForgedFile {
     // MARK: - Reading
 
     private func read(_ store: SampleStore) {
-        func ask(_ body: (borrowing ReadTransaction) throws -> Void) { _ = try? store.read { try body($0) } }
+        func ask(_ body: (borrowing ReadTransaction) throws -> Void) { outcomes.attempt(.reading) { _ = try store.read { try body($0) } } }
         func each(_ body: (borrowing ReadTransaction, SampleType) throws -> Void) {
-            ask { txn in for type in ForgingBase.types { do { try body(txn, type) } catch {} } }
+            ask { txn in
+                for type in ForgingBase.types { outcomes.attempt(.reading) { try body(txn, type) } }
+            }
         }
         each { _ = try $0.samples(SampleQuery($1, includeShadowed: true)) }
         each { _ = try $0.forEachReadableSample(SampleQuery($1)) { _ in true } }
@@ -153,10 +163,12 @@ struct ForgedFile {
     /// Performs some of all kinds of writes, each in its own transaction.
     private mutating func write(_ store: SampleStore) {
         let writes = (0..<2).flatMap { _ in sampleWrites() } + syncWrites()
-        for body in writes.shuffled(using: &generator).prefix(10) { _ = try? store.write { try body(&$0) } }
+        for body in writes.shuffled(using: &generator).prefix(10) {
+            outcomes.attempt(.writing) { _ = try store.write { try body(&$0) } }
+        }
         let batch = Vocabulary.derivedBatch(&generator, rows: 20, source: Vocabulary.bulkSource)
-        _ = try? store.importBatch(batch, job: "history 1")
-        if generator.chance(percent: 20) { try? store.finishImport(of: "history 1") }
+        outcomes.attempt(.writing) { _ = try store.importBatch(batch, job: "history 1") }
+        if generator.chance(percent: 20) { outcomes.attempt(.writing) { try store.finishImport(of: "history 1") } }
     }
 
     private mutating func sampleWrites() -> [Write] {
