@@ -5,10 +5,12 @@ import HealthKV
 final class ForgedOutcomes {
     /// The kinds of work, in the order of reports.
     enum Step: String, CaseIterable {
-        case opening, reading, writing, upkeep, checking, reopening
+        case opening, reading, writing, upkeep, checking, closing, reopening
     }
 
     private var codes: [Step: Set<String>] = [:]
+    private var times: [Step: Duration] = [:]
+    private var last = ProcessorTime.ofProcess
 
     /// Runs `body` and notes its error. Returns `nil` if it throws.
     @discardableResult
@@ -30,11 +32,19 @@ final class ForgedOutcomes {
         for finding in report.findings { codes[.checking, default: []].insert(finding.kind.rawValue) }
     }
 
-    /// One word for each step that was taken, such as `reading=damaged,notStored` and `writing=done`.
+    /// Adds the processor time since the previous call to a step.
+    func finish(_ step: Step) {
+        let now = ProcessorTime.ofProcess
+        times[step, default: .zero] += now - last
+        last = now
+    }
+
+    /// One word for each step that was taken, such as `reading=damaged,notStored`, and one for its time, such as
+    /// `reading:912` in microseconds.
     var words: [String] {
         Step.allCases.compactMap { step in
             codes[step].map { "\(step.rawValue)=\($0.isEmpty ? "done" : $0.sorted().joined(separator: ","))" }
-        }
+        } + times.map { "\($0.rawValue):\(Int($1 / .microseconds(1)))" }
     }
 
     private static func word(_ error: any Error) -> String {

@@ -11,7 +11,10 @@ enum ProcessorTime {
     /// The time of all threads of this process.
     static var ofProcess: Duration {
         var time = timespec()
-        // unsafe: C fills the time during the call.
+        // With a timer of processor time, Linux adds a running thread to the time of its process only at a tick, or
+        // when the thread's own clock is read.
+        // unsafe: here and below, C fills the memory during the call.
+        _ = unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         _ = unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
@@ -19,7 +22,6 @@ enum ProcessorTime {
     /// The time of all ended processes that this process started.
     static var ofChildren: Duration {
         var usage = rusage()
-        // unsafe: C fills the usage during the call.
         _ = unsafe getrusage(children, &usage)
         let seconds = usage.ru_utime.tv_sec + usage.ru_stime.tv_sec
         return .seconds(seconds) + .microseconds(Int64(usage.ru_utime.tv_usec) + Int64(usage.ru_stime.tv_usec))
