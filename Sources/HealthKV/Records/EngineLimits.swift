@@ -53,6 +53,8 @@ package struct EngineLimits: Sendable {
     /// A batch with fewer identities than this looks each one up; a larger batch is compared with the index in one
     /// pass.
     package var importLookups = 512
+    /// Disk space that the file reserves beyond its pages, for deletions. Without the reserve, nothing may be added.
+    package var diskReserve = 1 << 20
     /// Draws the random numbers that distinguish stores, replicas and epochs. A simulation derives them from its seed.
     package var draw: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
     /// Skips `fsync`. Nothing is durable then.

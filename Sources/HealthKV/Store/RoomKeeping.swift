@@ -18,9 +18,6 @@ struct Room {
 enum RoomKeeping {
     private static let greatestReserve = 64 << 20
 
-    /// Disk space that the file reserves beyond its pages, for deletions. Without the reserve, nothing may be added.
-    private static let diskReserve = 1 << 20
-
     /// Measures how much room is left before a transaction, and enlarges the map if there is little.
     static func prepareRoom(_ file: OpenFile, in core: StoreCore) throws -> Room {
         var room = try mappedRoom(file, in: core)
@@ -36,9 +33,8 @@ enum RoomKeeping {
         // If the map cannot grow any more, a transaction that was too large remains too large, but smaller ones fit.
         core.ranOut.store(room.refusal?.code == .growthBlocked, ordering: .relaxed)
         if room.refusal?.code == .full, !room.isNear { room.refusal = nil }
-        if room.refusal == nil, !file.keepsDiskReserve(RoomKeeping.diskReserve),
-            try freeBytes(file, in: core) < RoomKeeping.diskReserve
-        {
+        let reserve = core.options.limits.diskReserve
+        if room.refusal == nil, !file.keepsDiskReserve(reserve), try freeBytes(file, in: core) < reserve {
             room.refusal = StoreError(
                 .full, path: core.path, "The disk is full, and what the file has is kept for deletions")
         }

@@ -14,7 +14,7 @@ enum CrashHarness {
                CrashHarness damage --scratch FOLDER --count N --seed N [--jobs N] [--kind NAME] [--keep FOLDER]
                                    [--content NAME] [--unwalked] [--forged]
                CrashHarness forge --scratch FOLDER --count N --seed N [--jobs N] [--table NAME] [--keep FOLDER]
-                                   [--trusting] [--talking]
+                                   [--trusting] [--talking] [--census]
                CrashHarness corpus --output FOLDER [--seed N]
                CrashHarness kill --scratch FOLDER --count N --seed N [--jobs N] [--lie]
                CrashHarness power --scratch FOLDER --count N --seed N [--unsynced]
@@ -25,7 +25,7 @@ enum CrashHarness {
 
     private static let flags: Set<String> = [
         "deaf", "mass", "lie", "import", "check", "keep-going", "unwalked", "forged", "unsynced", "replaces",
-        "together", "trusting", "talking",
+        "together", "trusting", "talking", "census",
     ]
 
     static func main() {

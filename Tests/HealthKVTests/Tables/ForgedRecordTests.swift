@@ -87,6 +87,41 @@ import Testing
         }
     }
 
+    @Test("A summary whose samples start outside of their hour is damage, and upkeep does not write it again")
+    func summaryOutsideItsHour() throws {
+        try withForged({ txn in
+            let type = try NameTable.number(of: .stepCount, in: txn.snapshot)!
+            let hour = Instant.day(1).nanoseconds.dividedDown(by: SummaryPeriod.hour)
+            let block = SummaryPeriod.block(ofHour: hour)
+            let key = SummaryPeriod.key(type, block)
+            var encoder = SummaryEncoder(key: key)
+            // Not the stale hour, so upkeep keeps it.
+            let cell = Int(hour - block * SummaryPeriod.hoursPerBlock + 1) % SummaryLevel.hours.cells
+            encoder.add(
+                .hours, cells: [cell],
+                integers: [(.count, [10]), (.duration, [0]), (.first, [.max]), (.last, [.max])],
+                values: [(.sum, [1])] + SummaryLevel.hours.values(.cumulative).map { ($0, [1]) })
+            try txn.put(.summaries, key, encoder.finish(commit: txn.commit))
+            let stale = StaleRange.value(type, hour...hour, commit: txn.commit)
+            try txn.put(.upkeep, StaleRange.key(type, hour), stale)
+        }) { store in
+            expectError(.damaged) { while try store.maintain() {} }
+            try #expect(!store.check().isClean)
+        }
+    }
+
+    @Test("A name under the last possible number is damage for a new name, which has no number left")
+    func lastNameNumber() throws {
+        try withForged({ txn in
+            let (key, name) = (NameTable.key(.source, .max), SourceIdentity(name: "Last"))
+            let value = NameTable.value(.names, key: key, .max, NameCoding.encode(source: name), commit: txn.commit)
+            try txn.put(.names, key, value)
+        }) { store in
+            let sample = Sample(.bodyMass, 70, .kilogram, at: .day(5), source: Source(name: "New"))
+            expectError(.damaged) { try store.save(sample) }
+        }
+    }
+
     @Test("A partition whose runs have numbers that no run can have is damage")
     func runs() throws {
         for (number, entries) in [(UInt32.max, UInt64(1)), (1, .max)] {

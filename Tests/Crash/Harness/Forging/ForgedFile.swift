@@ -8,6 +8,7 @@ struct ForgedFile {
     let folder: String
     let names: ForgingBase.Names
     var generator: SeededGenerator
+    let outcomes = ForgedOutcomes()
 
     /// The same calendar on every machine.
     private static let calendar: Calendar = {
@@ -16,55 +17,73 @@ struct ForgedFile {
         return calendar
     }()
 
-    /// Opens the store and performs everything, in a random order.
+    /// Opens the store and performs everything, in a random order; sometimes opens it again.
     mutating func exercise() {
-        guard let store = try? SampleStore.open(at: folder, options: ForgingBase.options(generator.next())) else {
-            _ = try? SampleStore.check(at: folder)
-            return
+        guard let store = open(.opening) else {
+            outcomes.finish(.opening)
+            outcomes.note(outcomes.attempt(.checking) { try SampleStore.check(at: folder) })
+            return outcomes.finish(.checking)
         }
-        for step in [0, 1, 2, 3].shuffled(using: &generator) {
+        outcomes.finish(.opening)
+        for step in [ForgedOutcomes.Step.reading, .writing, .upkeep, .checking].shuffled(using: &generator) {
             switch step {
-            case 0: read(store)
-            case 1: write(store)
-            case 2: maintain(store)
+            case .reading: read(store, SeededGenerator(seed: generator.next()))
+            case .writing: write(store)
+            case .upkeep: maintain(store)
             default: check(store)
             }
+            outcomes.finish(step)
         }
         try? store.close()
+        outcomes.finish(.closing)
         // Opening again reads the results of the writes.
-        guard let store = try? SampleStore.open(at: folder, options: ForgingBase.options(generator.next())) else {
-            return
-        }
-        _ = try? store.read { try $0.types() }
+        guard generator.chance(percent: 25), let store = open(.reopening) else { return }
+        outcomes.attempt(.reopening) { _ = try store.read { try $0.types() } }
         try? store.close()
+        outcomes.finish(.reopening)
+    }
+
+    private mutating func open(_ step: ForgedOutcomes.Step) -> SampleStore? {
+        let options = ForgingBase.options(generator.next())
+        return outcomes.attempt(step) { try SampleStore.open(at: folder, options: options) }
     }
 
     private mutating func check(_ store: SampleStore) {
-        _ = try? store.check(limit: generator.pick([1, 5, 1_000]))
-        if generator.chance(percent: 20) { _ = try? SampleStore.check(at: folder) }
+        let limit = generator.pick([1, 5, 1_000])
+        outcomes.note(outcomes.attempt(.checking) { try store.check(limit: limit) })
+        if generator.chance(percent: 10) { _ = try? SampleStore.check(at: folder) }
     }
 
     /// Performs pending maintenance in small steps, and occasionally rewrites much of the file.
     private mutating func maintain(_ store: SampleStore) {
+        func hasMore() -> Bool { outcomes.attempt(.upkeep) { try store.maintain(budget: .milliseconds(10)) } ?? false }
         var left = 100
-        while left > 0, (try? store.maintain(budget: .milliseconds(10))) == true { left -= 1 }
-        switch generator.number(0..<10) {
-        case 0..<3: try? store.rebuild()
-        case 3: try? store.compactInPlace()
-        case 4: try? store.setShadowing(of: .stepCount, generator.chance(percent: 50))
+        while left > 0, hasMore() { left -= 1 }
+        let isShadowing = generator.chance(percent: 50)
+        switch generator.number(0..<20) {
+        case 0..<3: outcomes.attempt(.upkeep) { try store.rebuild() }
+        case 3: outcomes.attempt(.upkeep) { try store.compactInPlace() }
+        case 4, 6: outcomes.attempt(.upkeep) { try store.setShadowing(of: .stepCount, isShadowing) }
         case 5:
-            try? store.suspend()
-            try? store.resume()
+            outcomes.attempt(.upkeep) { try store.suspend() }
+            outcomes.attempt(.upkeep) { try store.resume() }
         default: break
         }
     }
 
     // MARK: - Reading
 
-    private func read(_ store: SampleStore) {
-        func ask(_ body: (borrowing ReadTransaction) throws -> Void) { _ = try? store.read { try body($0) } }
+    /// Asks every kind of question. Those about one type are asked about one or two, drawn for each question.
+    private func read(_ store: SampleStore, _ generator: SeededGenerator) {
+        var generator = generator
+        func ask(_ body: (borrowing ReadTransaction) throws -> Void) {
+            outcomes.attempt(.reading) { _ = try store.read { try body($0) } }
+        }
         func each(_ body: (borrowing ReadTransaction, SampleType) throws -> Void) {
-            ask { txn in for type in ForgingBase.types { do { try body(txn, type) } catch {} } }
+            let types = names.types.shuffled(using: &generator).prefix(generator.pick([1, 2]))
+            ask { txn in
+                for type in types { outcomes.attempt(.reading) { try body(txn, type) } }
+            }
         }
         each { _ = try $0.samples(SampleQuery($1, includeShadowed: true)) }
         each { _ = try $0.forEachReadableSample(SampleQuery($1)) { _ in true } }
@@ -97,7 +116,7 @@ struct ForgedFile {
         ask { _ = try $0.samples(syncIdentifier: "app.log.1") }
         ask { _ = try $0.samples(metadataKey: "note", values: [.string("a"), .number(.pi)]) }
         for number in 0..<3 { ask { _ = try $0.samples(group: "meal.\(number)") } }
-        for id in names.ids.prefix(8) + names.deleted {
+        for id in names.ids.prefix(4) + names.deleted {
             ask { _ = try $0.sample(id: id) }
             ask { _ = try $0.deletedSample(id: id) }
         }
@@ -138,7 +157,7 @@ struct ForgedFile {
             ask { _ = try $0.pending(for: peer, after: 0, limit: 3) }
             ask { _ = try $0.seenThroughQueue(of: peer) }
             ask { _ = try $0.links(of: peer) }
-            for id in names.ids.prefix(4) {
+            for id in names.ids.prefix(3) {
                 ask { _ = try $0.link(peer: peer, sample: id) }
                 ask { _ = try $0.link(peer: peer, idAtPeer: id) }
                 ask { _ = try $0.pending(peer: peer, sample: id) }
@@ -150,21 +169,34 @@ struct ForgedFile {
 
     private typealias Write = @Sendable (inout WriteTransaction) throws -> Void
 
-    /// Performs some of all kinds of writes, each in its own transaction.
+    /// Performs some of all kinds of writes, several in a transaction. If one of them fails, each is repeated in its
+    /// own transaction, so that none hides another.
     private mutating func write(_ store: SampleStore) {
         let writes = (0..<2).flatMap { _ in sampleWrites() } + syncWrites()
-        for body in writes.shuffled(using: &generator).prefix(10) { _ = try? store.write { try body(&$0) } }
-        let batch = Vocabulary.derivedBatch(&generator, rows: 20, source: Vocabulary.bulkSource)
-        _ = try? store.importBatch(batch, job: "history 1")
-        if generator.chance(percent: 20) { try? store.finishImport(of: "history 1") }
+        var rest = writes.shuffled(using: &generator).prefix(6)
+        while !rest.isEmpty {
+            let group = Array(rest.prefix(generator.pick([1, 3, 5])))
+            rest = rest.dropFirst(group.count)
+            if commit(group, to: store) || group.count == 1 { continue }
+            for body in group { _ = commit([body], to: store) }
+        }
+        let batch = Vocabulary.derivedBatch(&generator, rows: 5, source: Vocabulary.bulkSource)
+        if generator.chance(percent: 60) {
+            outcomes.attempt(.writing) { _ = try store.importBatch(batch, job: "history 1") }
+        }
+        if generator.chance(percent: 10) { outcomes.attempt(.writing) { try store.finishImport(of: "history 1") } }
+    }
+
+    private func commit(_ writes: [Write], to store: SampleStore) -> Bool {
+        outcomes.attempt(.writing) { _ = try store.write { txn in for body in writes { try body(&txn) } } } != nil
     }
 
     private mutating func sampleWrites() -> [Write] {
         let ids = (0..<4).map { _ in names.ids.randomElement(using: &generator) ?? .zero }
         let deleted = names.deleted.randomElement(using: &generator) ?? .zero
-        let sample = Vocabulary.sample(&generator, model: Model())
-        let type = ForgingBase.types.randomElement(using: &generator)!
-        var merged = Vocabulary.sample(&generator, model: Model())
+        let sample = names.sample(&generator)
+        let type = names.types.randomElement(using: &generator)!
+        var merged = names.sample(&generator)
         merged.id = ids[0]
         merged.version = 5
         merged.modified = ChangeClock(time: ForgingBase.now, replica: 7)
@@ -199,7 +231,7 @@ struct ForgedFile {
     private mutating func syncWrites() -> [Write] {
         let (id, idAtPeer) = (names.ids.randomElement(using: &generator) ?? .zero, SampleID(using: &generator))
         let peer = ForgingBase.peers.randomElement(using: &generator)!
-        let sample = Vocabulary.sample(&generator, model: Model())
+        let sample = names.sample(&generator)
         return [
             { try $0.setLink(PeerLink(peer: peer, sample: id, idAtPeer: idAtPeer, version: 3)) },
             { txn in if let link = try txn.link(peer: peer, sample: id) { try txn.removeLink(link) } },

@@ -46,11 +46,7 @@ struct ForgingRun {
             var generator = SeededGenerator(seed: seed, part: number)
             let choice = generator.number(0..<ForgingBase.count)
             if bases[choice] == nil {
-                let base = try ForgingBase(choice, seed: seed, folder: folder + "/base")
-                guard base.emptyTables.isEmpty || choice % 2 == 0 else {
-                    throw Mismatch("rows of every kind", store: "\(base.emptyTables)", model: "none")
-                }
-                bases[choice] = base
+                bases[choice] = try ForgingBase.drawn(choice, seed: seed, folder: folder + "/base")
             }
             judge(number, bases[choice]!, generator)
         }
@@ -71,13 +67,14 @@ struct ForgingRun {
             return say("right \(number)")
         }
         ForgingRun.watch()
-        let began = ForgingRun.processorTime
+        let began = ProcessorTime.ofProcess
         if isTrusting { TrustingReader.read(mutation.changes) }
         var file = ForgedFile(folder: folder, names: base.names, generator: generator)
         file.exercise()
-        let taken = ForgingRun.processorTime - began
+        let taken = ProcessorTime.ofProcess - began
         if isTalking { complain("\(number): \(taken) \(mutation.words.joined(separator: " "))") }
         say(taken > ForgingRun.patience ? "slow \(number) \(taken)" : "right \(number)")
+        say("met \(number) \(file.outcomes.words.joined(separator: " "))")
     }
 
     private func keepFile(_ number: Int) throws {
@@ -101,14 +98,6 @@ struct ForgingRun {
         private static let profiling = ITIMER_PROF
         private static let data = RLIMIT_DATA
     #endif
-
-    /// The processor time of all threads of the process.
-    private static var processorTime: Duration {
-        var time = timespec()
-        // unsafe: C fills the time during the call.
-        _ = unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
-    }
 }
 
 /// Prints without buffering, so that a signal loses no line.

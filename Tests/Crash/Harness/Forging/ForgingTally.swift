@@ -9,17 +9,21 @@ struct ForgingTally: Sendable {
     private var hangs = 0
     private var slow = 0
     private var failures: [String] = []
+    private var census = ForgingCensus()
 
     static func run(_ arguments: Arguments, _ words: [String]) throws {
         let tally = Mutex(ForgingTally())
-        let shards = try Shards("forge", words, arguments, isQuiet: !arguments.has("talking"))
+        let shards = try Shards("forge", words, arguments, isQuiet: !arguments.has("talking"), isPinned: true)
         let seconds = shards.run { output in tally.withLock { $0.read(output) } }
         let found = tally.withLock { $0 }
-        for failure in found.failures { complain(failure) }
+        let unreached = found.census.unreachedTables.map { "no reader met a forgery of \($0)" }
+        for failure in found.failures + unreached { complain(failure) }
+        if arguments.has("census") { for line in found.census.lines { print(line) } }
+        let processor = ProcessorTime.ofChildren / .milliseconds(1) / Double(max(1, found.files))
         print(
             "forged \(found.files) signals \(found.signals) hangs \(found.hangs) slow \(found.slow)",
-            "rate \(Int(Double(found.files) / seconds))")
-        if !found.failures.isEmpty { exit(1) }
+            "rate \(Int(Double(found.files) / seconds)) processor \((processor * 100).rounded() / 100) ms")
+        if !found.failures.isEmpty || !unreached.isEmpty { exit(1) }
     }
 
     private mutating func read(_ output: Shards.Output) -> Int? {
@@ -28,7 +32,10 @@ struct ForgingTally: Sendable {
             let words = line.split(separator: " ")
             guard words.count >= 2, let number = Int(words[1]) else { continue }
             switch words[0] {
-            case "at": last = (number, line)
+            case "at":
+                last = (number, line)
+                census.begin(words.dropFirst(2))
+            case "met": census.count(words.dropFirst(2))
             case "slow":
                 slow += 1
                 failures.append("file \(line) of \(last?.line ?? "")")
