@@ -58,20 +58,20 @@ package struct Anchor: Sendable, Hashable {
 
 /// The id under which a peer holds a sample, if it differs from the sample's id, and the version that the peer has
 /// acknowledged.
-package struct PeerLink: Sendable, Hashable {
+public struct PeerLink: Sendable, Hashable {
     /// The peer of the link.
-    package let peer: PeerID
+    public let peer: PeerID
     /// The sample's id in this store.
-    package let sample: SampleID
+    public let sample: SampleID
     /// The id under which the peer holds the sample.
-    package var idAtPeer: SampleID
+    public var idAtPeer: SampleID
     /// The version that the peer has acknowledged.
-    package var version: Int64
+    public var version: Int64
     /// A UUID from a push is provisional until it was pulled back.
-    package var isProvisional: Bool
+    public var isProvisional: Bool
 
     /// Creates a link from a sample to its id at a peer.
-    package init(peer: PeerID, sample: SampleID, idAtPeer: SampleID, version: Int64, isProvisional: Bool = false) {
+    public init(peer: PeerID, sample: SampleID, idAtPeer: SampleID, version: Int64, isProvisional: Bool = false) {
         self.peer = peer
         self.sample = sample
         self.idAtPeer = idAtPeer

@@ -377,7 +377,7 @@ enum LinkTable {
 
 extension SampleReading where Self: ~Copyable {
     /// Returns the link of a sample for a peer.
-    package func link(peer: PeerID, sample: SampleID) throws -> PeerLink? {
+    public func link(peer: PeerID, sample: SampleID) throws -> PeerLink? {
         let snapshot = snapshot
         let key = PeerKey.peer(peer, snapshot.header.hashKey)
         if let recent = try LinkTable.recentLink(key, .bySample, sample, in: snapshot) { return recent.link }
@@ -389,7 +389,7 @@ extension SampleReading where Self: ~Copyable {
     }
 
     /// Returns the link with an id of the peer.
-    package func link(peer: PeerID, idAtPeer: SampleID) throws -> PeerLink? {
+    public func link(peer: PeerID, idAtPeer: SampleID) throws -> PeerLink? {
         let snapshot = snapshot
         return try LinkTable.link(
             PeerKey.peer(peer, snapshot.header.hashKey), idAtPeer: idAtPeer, of: peer, in: snapshot)

@@ -93,7 +93,7 @@ import Testing
             let type = try NameTable.number(of: .stepCount, in: txn.snapshot)!
             let hour = Instant.day(1).nanoseconds.dividedDown(by: SummaryPeriod.hour)
             let block = SummaryPeriod.block(ofHour: hour)
-            let key = SummaryPeriod.key(type, block)
+            let key = SummaryTable.key(type, block)
             var encoder = SummaryEncoder(key: key)
             // Not the stale hour, so upkeep keeps it.
             let cell = Int(hour - block * SummaryPeriod.hoursPerBlock + 1) % SummaryLevel.hours.cells
@@ -102,8 +102,8 @@ import Testing
                 integers: [(.count, [10]), (.duration, [0]), (.first, [.max]), (.last, [.max])],
                 values: [(.sum, [1])] + SummaryLevel.hours.values(.cumulative).map { ($0, [1]) })
             try txn.put(.summaries, key, encoder.finish(commit: txn.commit))
-            let stale = StaleRange.value(type, hour...hour, commit: txn.commit)
-            try txn.put(.upkeep, StaleRange.key(type, hour), stale)
+            let stale = StaleTable.value(type, hour...hour, commit: txn.commit)
+            try txn.put(.upkeep, StaleTable.key(type, hour), stale)
         }) { store in
             expectError(.damaged) { while try store.maintain() {} }
             try #expect(!store.check().isClean)

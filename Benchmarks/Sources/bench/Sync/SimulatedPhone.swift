@@ -43,7 +43,7 @@ final class SimulatedPhone: Sendable {
     }
 
     /// The name under which the store knows Apple Health.
-    static let peer = "HealthKit"
+    static let peer: PeerID = "HealthKit"
 
     /// Writes a history in its order, through the apps in it.
     func fill(with history: History) throws {
