@@ -79,9 +79,12 @@ struct SummaryContent: Equatable {
             cell.sum = stored.value(sums, at: row)
             cell.duration = stored.value(durations, at: row)
             if cell.count > 0 {
+                let (first, last) = (stored.value(firsts, at: row), stored.value(lasts, at: row))
+                guard first >= 0, first <= last, last < level.length else {
+                    throw FormatError(.invalid, "time in a summary")
+                }
                 let base = start + Int64(index) * level.length
-                cell.first = base &+ stored.value(firsts, at: row)
-                cell.last = base &+ stored.value(lasts, at: row)
+                (cell.first, cell.last) = (base + first, base + last)
                 for (column, opened) in values { cell.set(column, stored.value(opened, at: row)) }
                 if aggregation == .discrete { cell.plain = cell.sum }
             }

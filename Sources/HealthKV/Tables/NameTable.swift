@@ -106,7 +106,9 @@ enum NameTable {
         guard try cursor.seekAtOrBefore(NameTable.key(kind, .max)) else { return kind.firstNumber }
         let key = cursor.key.copied()
         guard key.count == 5, key[0] == kind.rawValue else { return kind.firstNumber }
-        return key[1...].reduce(0) { $0 << 8 | UInt32($1) } + 1
+        let last = key[1...].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        guard last < .max else { throw FormatError(.invalid, "number of a name") }
+        return last + 1
     }
 
     /// Returns the number of a type; assigns one when the store first meets the type.
