@@ -42,7 +42,7 @@ final class TestServer: Sendable {
 
 struct ServerPeer: DatabasePeer {
     init(_ server: TestServer) {}
-    var name: String { unspecified() }
+    var id: PeerID { unspecified() }
     var traits: DatabaseTraits { unspecified() }
     func availability() async -> PeerAvailability { unspecified() }
     func requestAuthorization(_ request: AuthorizationRequest) async throws(PeerError) {}
