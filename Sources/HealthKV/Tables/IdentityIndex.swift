@@ -474,6 +474,9 @@ enum IdentityIndex {
         let recent = try recentEntries(in: txn.snapshot)
         for (entry, _) in recent { try txn.remove(.identity, recentKey(entry)) }
         txn.state.header.recentEntries = 0
+        // A header that counts entries which are not there would otherwise keep its count, and this step would come
+        // again for ever.
+        txn.state.isChanged = true
         var entries: [IdentityEntry] = []
         for (entry, net) in recent {
             let signed = net < 0 ? IdentityEntry(key: entry.key, kind: entry.kind.removal) : entry
@@ -534,13 +537,14 @@ enum IdentityIndex {
         var left = try mostRecentEntries(in: snapshot)
         var cursor = try snapshot.view.cursor(snapshot.tables[.identity])
         var found = try cursor.seek([IdentityPartition.recentTag])
-        while found, cursor.key.byteCount == 17 {
+        while found {
             let key = cursor.key.copied()
             guard key[0] == IdentityPartition.recentTag else { break }
+            let entry = try RecentEntry.entry(key: key)
             let net = try RecentEntry.net(cursor.value, key: key)
             left -= Int(net.magnitude)
             guard left >= 0 else { throw snapshot.damaged(.tooManyRecentIdentities) }
-            entries.append((try RecentEntry.entry(key: key), net))
+            entries.append((entry, net))
             found = try cursor.next()
         }
         return entries

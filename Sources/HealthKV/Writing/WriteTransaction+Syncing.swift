@@ -30,7 +30,7 @@ extension WriteTransaction {
 
     /// Records that a peer has seen the changes of this store up to a token. A retired peer stays retired: the store no
     /// longer has all changes that the peer missed, so the sync engine first brings it up to date and then calls
-    /// ``endRetirement(of:)``.
+    /// `endRetirement(of:)`.
     public mutating func acknowledge(peer name: PeerID, _ token: ChangeToken) throws {
         guard try ChangeLog.fit(of: token, in: snapshot) == .fits else {
             throw StoreError(

@@ -159,6 +159,37 @@ import Testing
         }) { _ = try $0.sample(id: GoodStore.lonely) }
     }
 
+    /// Calls `maintain` until it has done everything, but not for ever.
+    private func expectUpkeepEnds(_ store: SampleStore) throws {
+        var left = 500
+        while left > 0, try store.maintain(budget: .milliseconds(1)) { left -= 1 }
+        #expect(left > 0)
+    }
+
+    @Test("Upkeep ends where the header counts recent identities that no record has")
+    func countedIdentities() throws {
+        try withForged({ txn in
+            try IdentityIndex.foldRecentEntries(in: &txn)
+            txn.state.header.recentEntries = 100_000
+            txn.state.isChanged = true
+        }) { store in
+            try expectUpkeepEnds(store)
+            try #expect(store.read { $0.snapshot.header.recentEntries } == 0)
+        }
+    }
+
+    @Test("A recent identity under a key of another length is damage, and hides none of those behind it")
+    func keyOfRecentIdentity() throws {
+        try withForged({ txn in
+            let key = [IdentityPartition.recentTag, 0]
+            try txn.put(.identity, key, RecentEntry.value(key: key, net: 1, commit: txn.commit))
+            txn.state.header.recentEntries = 100_000
+        }) { store in
+            expectError(.damaged) { try expectUpkeepEnds(store) }
+            expectError(.damaged) { try store.read { _ = try IdentityIndex.recentEntries(in: $0.snapshot) } }
+        }
+    }
+
     @Test("An operation that names another place than its key is damage, and no reader goes back to it")
     func operationUnderAnotherKey() throws {
         try expectDamage({ txn in

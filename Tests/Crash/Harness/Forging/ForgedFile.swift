@@ -9,6 +9,8 @@ struct ForgedFile {
     let names: ForgingBase.Names
     var generator: SeededGenerator
     let outcomes = ForgedOutcomes()
+    /// Whether upkeep still claimed to have work after many calls.
+    private(set) var isEndless = false
 
     /// The same calendar on every machine.
     private static let calendar: Calendar = {
@@ -59,6 +61,7 @@ struct ForgedFile {
         func hasMore() -> Bool { outcomes.attempt(.upkeep) { try store.maintain(budget: .milliseconds(10)) } ?? false }
         var left = 100
         while left > 0, hasMore() { left -= 1 }
+        if left == 0 { isEndless = true }
         let isShadowing = generator.chance(percent: 50)
         switch generator.number(0..<20) {
         case 0..<3: outcomes.attempt(.upkeep) { try store.rebuild() }

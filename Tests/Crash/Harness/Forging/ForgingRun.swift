@@ -73,6 +73,7 @@ struct ForgingRun {
         file.exercise()
         let taken = ProcessorTime.ofProcess - began
         if isTalking { complain("\(number): \(taken) \(mutation.words.joined(separator: " "))") }
+        if file.isEndless { return say("slow \(number) for ever: upkeep does not end") }
         say(taken > ForgingRun.patience ? "slow \(number) \(taken)" : "right \(number)")
         say("met \(number) \(file.outcomes.words.joined(separator: " "))")
     }
