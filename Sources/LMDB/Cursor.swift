@@ -28,16 +28,33 @@ public struct Cursor: ~Copyable, ~Escapable {
     @usableFromInline var currentKey = unsafe MDB_val()
     @usableFromInline var currentValue = unsafe MDB_val()
     @usableFromInline var place = Place.nowhere
+    /// Whether records lie over the table.
+    @usableFromInline let isLayered: Bool
+    /// The records that lie over the table, and where the cursor is among them.
+    var layer = Layer()
 
     @_lifetime(copy view)
     init(view: View, dbi: MDB_dbi) throws(LMDBError) {
+        unsafe raw = try Cursor.open(view, dbi)
+        unsafe environment = view.environment
+        isLayered = false
+    }
+
+    @_lifetime(copy view)
+    init(view: View, dbi: MDB_dbi, over entries: [Overlay.Entry]) throws(LMDBError) {
+        unsafe raw = try Cursor.open(view, dbi)
+        unsafe environment = view.environment
+        isLayered = true
+        unsafe layer.entries = entries
+    }
+
+    private static func open(_ view: View, _ dbi: MDB_dbi) throws(LMDBError) -> OpaquePointer {
         var cursor: OpaquePointer?
         let code = unsafe mdb_cursor_open(view.raw, dbi, &cursor)
         guard code == MDB_SUCCESS, let cursor = unsafe cursor else {
             throw unsafe view.environment.error(code, "mdb_cursor_open")
         }
-        unsafe raw = cursor
-        unsafe environment = view.environment
+        return unsafe cursor
     }
 
     /// The key of the current record. Requires that the cursor is at a record.
@@ -65,19 +82,23 @@ public struct Cursor: ~Copyable, ~Escapable {
     /// Moves to the first record.
     @inlinable
     @_lifetime(self: copy self)
-    public mutating func first() throws(LMDBError) -> Bool { try move(MDB_FIRST, orElse: .afterLast) }
+    public mutating func first() throws(LMDBError) -> Bool {
+        try isLayered ? firstOfBoth() : move(MDB_FIRST, orElse: .afterLast)
+    }
 
     /// Moves to the last record.
     @inlinable
     @_lifetime(self: copy self)
-    public mutating func last() throws(LMDBError) -> Bool { try move(MDB_LAST, orElse: .beforeFirst) }
+    public mutating func last() throws(LMDBError) -> Bool {
+        try isLayered ? lastOfBoth() : move(MDB_LAST, orElse: .beforeFirst)
+    }
 
     /// Moves to the next record.
     @inlinable
     @_lifetime(self: copy self)
     public mutating func next() throws(LMDBError) -> Bool {
         switch place {
-        case .record: try move(MDB_NEXT, orElse: .afterLast)
+        case .record: try isLayered ? nextOfBoth() : move(MDB_NEXT, orElse: .afterLast)
         case .nowhere, .beforeFirst: try first()
         case .afterLast: false
         }
@@ -88,7 +109,7 @@ public struct Cursor: ~Copyable, ~Escapable {
     @_lifetime(self: copy self)
     public mutating func previous() throws(LMDBError) -> Bool {
         switch place {
-        case .record: try move(MDB_PREV, orElse: .beforeFirst)
+        case .record: try isLayered ? previousOfBoth() : move(MDB_PREV, orElse: .beforeFirst)
         case .nowhere, .afterLast: try last()
         case .beforeFirst: false
         }
@@ -99,6 +120,7 @@ public struct Cursor: ~Copyable, ~Escapable {
     @_lifetime(self: copy self)
     public mutating func seek(_ key: RawSpan) throws(LMDBError) -> Bool {
         if key.byteCount == 0 { return try first() }
+        if isLayered { return try seekInBoth(key) }
         return try move(MDB_SET_RANGE, to: key, orElse: .afterLast)
     }
 
@@ -106,7 +128,12 @@ public struct Cursor: ~Copyable, ~Escapable {
     @inlinable
     @_lifetime(self: copy self)
     public mutating func seekExact(_ key: RawSpan) throws(LMDBError) -> Bool {
-        try move(MDB_SET_KEY, to: key, orElse: .nowhere)
+        guard isLayered else { return try move(MDB_SET_KEY, to: key, orElse: .nowhere) }
+        guard try seekInBoth(key), hasKey(key) else {
+            place = .nowhere
+            return false
+        }
+        return true
     }
 
     /// Moves to the last record with a key of at most `key`, in at most two C calls.

@@ -69,6 +69,9 @@ extension Environment {
         }
     }
 
+    /// The tables that are open.
+    var allTables: [Table] { tables.withLock { Array($0.known.values) + Array($0.pending.values) } }
+
     private var busy: LMDBError { error(.busy, "mdb_dbi_open") }
 
     /// Returns the kind of a table, or `nil` if the transaction does not know the number.

@@ -13,6 +13,8 @@ public struct ReadTransaction: ~Copyable, Transaction {
     // unsafe: `raw` is alive from beginRead until deinit, and code outside this module has no access to it.
     @usableFromInline let raw: OpaquePointer
     @usableFromInline let environment: Environment
+    /// The records that lie over the tables of this snapshot.
+    public var overlay: Overlay?
 
     init(raw: OpaquePointer, environment: Environment) {
         unsafe self.raw = raw
@@ -25,7 +27,7 @@ public struct ReadTransaction: ~Copyable, Transaction {
     public var view: View {
         @_lifetime(borrow self)
         @inlinable
-        get { unsafe View(raw: raw, environment: environment, owner: self) }
+        get { unsafe View(raw: raw, environment: environment, overlay: overlay, owner: self) }
     }
 
     deinit {

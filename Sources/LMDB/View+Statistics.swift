@@ -15,10 +15,22 @@ extension View {
     static var freeTable: MDB_dbi { 0 }
     static var mainTable: MDB_dbi { 1 }
 
-    /// Returns the size and shape of a table's tree.
+    /// Returns the size and shape of a table's tree, without the records that lie over it.
     public func statistics(_ table: Table) throws(LMDBError) -> TableStatistics {
         try unsafe environment.check(table, "mdb_stat")
         return try statistics(table.dbi)
+    }
+
+    /// Returns the number of records of a table, with those that lie over it.
+    public func count(_ table: Table) throws(LMDBError) -> Int {
+        var count = try statistics(table).entries
+        guard let overlay = unsafe overlay, overlay.covers(table) else { return count }
+        try overlay.forEach(table) { key, value throws(LMDBError) in
+            let isInTable = try getBeneath(table, key) != nil
+            if value != nil, !isInTable { count += 1 }
+            if value == nil, isInTable { count -= 1 }
+        }
+        return count
     }
 
     /// Returns the size and shape of the tree that holds the roots of all tables.

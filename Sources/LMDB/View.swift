@@ -14,12 +14,17 @@ public struct View: ~Escapable {
     // environment saves two atomic operations per view.
     @usableFromInline let raw: OpaquePointer
     @usableFromInline unowned(unsafe) let environment: Environment
+    /// The records that lie over the tables; the transaction keeps them alive.
+    @usableFromInline unowned(unsafe) let overlay: Overlay?
 
     @inlinable
     @_lifetime(borrow owner)
-    init<Owner: ~Copyable>(raw: OpaquePointer, environment: Environment, owner: borrowing Owner) {
+    init<Owner: ~Copyable>(
+        raw: OpaquePointer, environment: Environment, overlay: Overlay?, owner: borrowing Owner
+    ) {
         unsafe self.raw = raw
         unsafe self.environment = environment
+        unsafe self.overlay = overlay
     }
 
     /// The number of this view's transaction.
@@ -29,6 +34,18 @@ public struct View: ~Escapable {
     @inlinable
     @_lifetime(copy self)
     public func get(_ table: Table, _ key: RawSpan) throws(LMDBError) -> RawSpan? {
+        if let overlay = unsafe overlay, overlay.covers(table), let entry = unsafe overlay.find(table, key) {
+            if unsafe entry.isRemoved { return nil }
+            let span = unsafe RawSpan(_unsafeBytes: entry.valueBytes)
+            return unsafe _overrideLifetime(span, copying: self)
+        }
+        return try getBeneath(table, key)
+    }
+
+    /// Returns the value that the table itself has under `key`, or `nil`.
+    @inlinable
+    @_lifetime(copy self)
+    public func getBeneath(_ table: Table, _ key: RawSpan) throws(LMDBError) -> RawSpan? {
         try unsafe environment.check(table, key: key, "mdb_get")
         var value = unsafe MDB_val()
         // unsafe: C only reads the key, and only during the call.
@@ -51,6 +68,13 @@ public struct View: ~Escapable {
         try get(table, key.rawSpan)
     }
 
+    /// Returns the value that the table itself has under `key`, or `nil`.
+    @inlinable
+    @_lifetime(copy self)
+    public func getBeneath(_ table: Table, _ key: [UInt8]) throws(LMDBError) -> RawSpan? {
+        try getBeneath(table, key.rawSpan)
+    }
+
     /// Returns `true` if the table has the key.
     @inlinable
     public func contains(_ table: Table, _ key: RawSpan) throws(LMDBError) -> Bool {
@@ -66,6 +90,14 @@ public struct View: ~Escapable {
     /// Returns a cursor over the table, initially without a position.
     @_lifetime(copy self)
     public func cursor(_ table: Table) throws(LMDBError) -> Cursor {
+        try unsafe environment.check(table, "mdb_cursor_open")
+        guard let overlay = unsafe overlay, overlay.covers(table) else { return try Cursor(view: self, dbi: table.dbi) }
+        return try unsafe Cursor(view: self, dbi: table.dbi, over: overlay.entries(table))
+    }
+
+    /// Returns a cursor over the records of the table itself.
+    @_lifetime(copy self)
+    public func cursorBeneath(_ table: Table) throws(LMDBError) -> Cursor {
         try unsafe environment.check(table, "mdb_cursor_open")
         return try Cursor(view: self, dbi: table.dbi)
     }

@@ -6,6 +6,14 @@ extension WriteTransaction {
     @inlinable
     public mutating func put(_ table: Table, key: RawSpan, value: RawSpan) throws(LMDBError) {
         try environment.check(table, key: key, "mdb_put")
+        if let overlay { return overlay.put(table, key: key, value: value) }
+        try putBeneath(table, key: key, value: value)
+    }
+
+    /// Stores `value` under `key` in the table itself, also while other changes are collected.
+    @inlinable
+    public mutating func putBeneath(_ table: Table, key: RawSpan, value: RawSpan) throws(LMDBError) {
+        try environment.check(table, key: key, "mdb_put")
         try release(table, key: key, for: value.byteCount, "mdb_put")
         let code = try store(table, key: key, value: value, flags: 0)
         guard code == MDB_SUCCESS else { throw environment.error(code, "mdb_put") }
@@ -18,6 +26,14 @@ extension WriteTransaction {
         _ table: Table, key: RawSpan, byteCount: Int, fill: (inout OutputRawSpan) -> Void
     ) throws(LMDBError) {
         try environment.check(table, key: key, "mdb_put")
+        if let overlay {
+            return unsafe overlay.put(table, key, byteCount: byteCount) { buffer in
+                var output = unsafe OutputRawSpan(buffer: buffer, initializedCount: 0)
+                fill(&output)
+                let count = unsafe output.finalize(for: buffer)
+                precondition(count == byteCount, "fill must write all bytes that were asked for")
+            }
+        }
         try release(table, key: key, for: byteCount, "mdb_put")
         var reserved = unsafe MDB_val(mv_size: byteCount, mv_data: nil)
         // unsafe: C only reads the key, and only during the call.
@@ -37,6 +53,11 @@ extension WriteTransaction {
     /// Stores `value` under a new key. If the key exists, returns `false` and changes nothing.
     @inlinable
     public mutating func insert(_ table: Table, key: RawSpan, value: RawSpan) throws(LMDBError) -> Bool {
+        if overlay != nil {
+            if try view.contains(table, key) { return false }
+            try put(table, key: key, value: value)
+            return true
+        }
         let code = try store(table, key: key, value: value, flags: UInt32(MDB_NOOVERWRITE))
         if code == MDB_KEYEXIST { return false }
         guard code == MDB_SUCCESS else { throw environment.error(code, "mdb_put") }
@@ -47,6 +68,10 @@ extension WriteTransaction {
     /// if the key is not the greatest.
     @inlinable
     public mutating func append(_ table: Table, key: RawSpan, value: RawSpan) throws(LMDBError) {
+        if overlay != nil {
+            guard try isBehindAll(table, key) else { throw environment.error(MDB_KEYEXIST, "mdb_put") }
+            return try put(table, key: key, value: value)
+        }
         let code = try store(table, key: key, value: value, flags: UInt32(MDB_APPEND))
         guard code == MDB_SUCCESS else { throw environment.error(code, "mdb_put") }
     }
@@ -55,6 +80,19 @@ extension WriteTransaction {
     @inlinable
     @discardableResult
     public mutating func delete(_ table: Table, key: RawSpan) throws(LMDBError) -> Bool {
+        try environment.check(table, key: key, "mdb_del")
+        if let overlay {
+            let exists = try view.contains(table, key)
+            if exists { overlay.remove(table, key: key, isInTable: try view.getBeneath(table, key) != nil) }
+            return exists
+        }
+        return try deleteBeneath(table, key: key)
+    }
+
+    /// Removes a key from the table itself, also while other changes are collected.
+    @inlinable
+    @discardableResult
+    public mutating func deleteBeneath(_ table: Table, key: RawSpan) throws(LMDBError) -> Bool {
         try environment.check(table, key: key, "mdb_del")
         try release(table, key: key, for: nil, "mdb_del")
         // unsafe: C only reads the key, and only during the call.
@@ -70,9 +108,26 @@ extension WriteTransaction {
     /// Removes all records of a table and keeps the table.
     public mutating func clear(_ table: Table) throws(LMDBError) {
         try environment.check(table, "mdb_drop")
+        if overlay != nil {
+            var keys: [[UInt8]] = []
+            var cursor = try view.cursor(table)
+            while try cursor.next() { keys.append(cursor.key.array) }
+            for key in keys { try delete(table, key: key.rawSpan) }
+            return
+        }
         try checkLongValues(of: table, "mdb_drop")
         let code = unsafe mdb_drop(raw, table.dbi, 0)
         guard code == MDB_SUCCESS else { throw environment.error(code, "mdb_drop") }
+    }
+
+    @usableFromInline
+    func isBehindAll(_ table: Table, _ key: RawSpan) throws(LMDBError) -> Bool {
+        var cursor = try view.cursor(table)
+        guard try cursor.last() else { return true }
+        // unsafe: the bytes are only compared.
+        return unsafe cursor.key.withUnsafeBytes { last in
+            unsafe key.withUnsafeBytes { unsafe Overlay.order(last, $0) < 0 }
+        }
     }
 
     @inlinable

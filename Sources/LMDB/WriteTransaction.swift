@@ -21,6 +21,11 @@ public struct WriteTransaction: ~Copyable, Transaction {
     let mapped: Range<UInt>
     /// The tables that this transaction opened and no parent knows: they are discarded if it aborts.
     var openedTables: [Table] = []
+    /// Collects the changes of this transaction, over those of commits that are not in the tables yet; `nil` if changes
+    /// go to the tables. See ``collect(over:)``.
+    @usableFromInline private(set) var overlay: Overlay?
+    /// How many nested transactions share the overlay.
+    private var savepoints = 0
     private var isEnded = false
     private var isNested: Bool { unsafe raw != root }
 
@@ -37,7 +42,7 @@ public struct WriteTransaction: ~Copyable, Transaction {
     public var view: View {
         @_lifetime(borrow self)
         @inlinable
-        get { unsafe View(raw: raw, environment: environment, owner: self) }
+        get { unsafe View(raw: raw, environment: environment, overlay: overlay, owner: self) }
     }
 
     /// Makes the changes durable. If it throws, none of them took effect, except after `.panic` and disk errors: then
@@ -80,6 +85,7 @@ public struct WriteTransaction: ~Copyable, Transaction {
     public mutating func nested<Result, Failure: Error>(
         _ body: (inout WriteTransaction) throws(Failure) -> Result
     ) throws -> Result {
+        if let overlay { return try nested(in: overlay, body) }
         var child: OpaquePointer?
         let code = unsafe mdb_txn_begin(environment.raw, raw, 0, &child)
         guard code == MDB_SUCCESS, let child = unsafe child else {
@@ -91,6 +97,47 @@ public struct WriteTransaction: ~Copyable, Transaction {
         try inner.commit()
         openedTables += opened
         return result
+    }
+
+    private mutating func nested<Result, Failure: Error>(
+        in overlay: Overlay, _ body: (inout WriteTransaction) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let mark = overlay.mark
+        savepoints += 1
+        defer { savepoints -= 1 }
+        do throws(Failure) {
+            return try body(&self)
+        } catch {
+            overlay.restore(mark)
+            throw error
+        }
+    }
+
+    /// Collects all further changes in an overlay instead of making them in the tables. Call this before the first
+    /// change. A commit keeps only what the tables have; ``takeOverlay()`` gives the rest.
+    public mutating func collect(over base: Overlay?) {
+        overlay = base?.copy() ?? Overlay()
+    }
+
+    /// The number of bytes that were collected since ``collect(over:)``; `nil` if changes go to the tables.
+    public var collectedBytes: Int? { overlay?.loggedBytes }
+
+    /// Whether ``fold()`` is allowed now: what a nested transaction collects must remain separable.
+    public var mayFold: Bool { savepoints == 0 }
+
+    /// The records that lie over the tables, for the transactions that follow; `nil` if there are none.
+    public borrowing func sharedOverlay() -> Overlay? { overlay }
+
+    /// Moves everything that lies over the tables into them. Further changes go to the tables.
+    public mutating func fold() throws(LMDBError) {
+        guard let overlay else { return }
+        precondition(mayFold, "a nested transaction cannot fold what its parent collected")
+        self.overlay = nil
+        for table in environment.allTables {
+            try overlay.forEach(table) { key, value throws(LMDBError) in
+                if let value { try put(table, key: key, value: value) } else { try delete(table, key: key) }
+            }
+        }
     }
 
     deinit {

@@ -28,6 +28,56 @@ import TestSupport
         try environment.expectIntact()
     }
 
+    @Test("Records that lie over a table are read like its own, and can be moved there", arguments: 0..<8)
+    func overlays(run: Int) throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        print("seed \(seed)")
+        var random = SeededGenerator(seed: seed)
+        let folder = TemporaryFolder()
+        let environment = try Environment.small(folder)
+        let table = try environment.makeTable()
+        var model = Model()
+        var overlay: Overlay?
+        for _ in 0..<120 {
+            var changed = model
+            let fate = random.number(0..<10)
+            var transaction = try environment.beginWrite()
+            do {
+                if fate < 8 || overlay != nil { transaction.collect(over: overlay) }
+                if fate == 8 { try transaction.fold() }
+                try change(&transaction, table, &changed, depth: 2, &random)
+                if fate == 9 { try transaction.fold() }
+                let after = transaction.sharedOverlay()
+                try transaction.commit()
+                if let after {
+                    // Another process builds the same from the log.
+                    let told = overlay?.copy() ?? Overlay()
+                    let view = try environment.beginRead()
+                    try after.forEachLogged { table, key, value in
+                        if let value {
+                            told.put(table, key: key, value: value)
+                        } else {
+                            told.remove(table, key: key, isInTable: try view.view.getBeneath(table, key.array) != nil)
+                        }
+                    }
+                    told.startLog()
+                    overlay = random.chance(percent: 50) ? told : after
+                    after.startLog()
+                } else {
+                    overlay = nil
+                }
+                model = changed
+            } catch is Refusal {}
+            try compare(environment, table, model, &random, over: overlay)
+        }
+        try environment.write { transaction in
+            transaction.collect(over: overlay)
+            try transaction.fold()
+        }
+        try compare(environment, table, model, &random)
+        try environment.expectIntact()
+    }
+
     /// Runs up to 40 operations and nested transactions; every sixth transaction throws at its end.
     private func change(
         _ transaction: inout WriteTransaction, _ table: Table, _ model: inout Model, depth: Int,
@@ -61,10 +111,12 @@ import TestSupport
     }
 
     private func compare(
-        _ environment: Environment, _ table: Table, _ model: Model, _ random: inout SeededGenerator
+        _ environment: Environment, _ table: Table, _ model: Model, _ random: inout SeededGenerator,
+        over overlay: Overlay? = nil
     ) throws {
         let keys = model.keys.sorted { $0.lexicographicallyPrecedes($1) }
-        let transaction = try environment.beginRead()
+        var transaction = try environment.beginRead()
+        transaction.overlay = overlay
         let view = transaction.view
         #expect(try view.records(of: table).map(\.0) == keys)
         var cursor = try view.cursor(table)

@@ -7,6 +7,12 @@ extension [UInt8] {
         unsafe Swift.withUnsafeBytes(of: word) { unsafe append(contentsOf: $0) }
     }
 
+    /// Appends the bytes of a span.
+    mutating func append(contentsOf span: RawSpan) {
+        // Safe: the bytes are copied inside the closure.
+        unsafe span.withUnsafeBytes { unsafe append(contentsOf: $0) }
+    }
+
     /// Overwrites the bytes at `offset` with the bytes of `word`.
     @inline(__always)
     mutating func overwrite<Word: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, bytesOf word: Word) {

@@ -25,6 +25,9 @@ public struct RecordWriter: Sendable {
         if let text { append(text) }
     }
 
+    /// Appends bytes without their number.
+    public mutating func append(raw span: RawSpan) { writer.bytes.append(contentsOf: span) }
+
     /// The fields alone, for records inside other records.
     public var bytes: [UInt8] { writer.bytes }
 
@@ -89,6 +92,13 @@ public struct RecordReader: ~Escapable {
         let count = Int(try read(UInt32.self))
         let at = try take(count)
         return span.extracting(at..<at + count).copied()
+    }
+
+    /// Reads a number of bytes without a copy.
+    @_lifetime(copy self)
+    public mutating func readSpan(_ count: Int) throws(FormatError) -> RawSpan {
+        let at = try take(count)
+        return span.extracting(at..<at + count)
     }
 
     public mutating func readText() throws(FormatError) -> String { String(decoding: try readBytes(), as: UTF8.self) }

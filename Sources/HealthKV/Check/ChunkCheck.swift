@@ -15,7 +15,7 @@ struct ChunkCheck {
     func run(_ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool) throws {
         var counts: [UInt32: TypeCounts] = [:]
         var last = LaneEnd.begin
-        let total = max(1, try snapshot.view.statistics(snapshot.tables[.chunks]).entries)
+        let total = max(1, try snapshot.view.count(snapshot.tables[.chunks]))
         var cursor = try snapshot.view.cursor(snapshot.tables[.chunks])
         while try cursor.next() {
             log.report.chunks += 1

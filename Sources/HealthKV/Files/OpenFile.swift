@@ -33,6 +33,8 @@ final class OpenFile: Sendable {
     private let looked = Atomic<Int64>(0)
     /// The end of the disk space that is reserved for the file.
     private let reserved = Atomic<Int>(0)
+    /// The journal as this process last saw it.
+    private let journal = Monitor<JournaledCommits?>(nil)
     private static let lookInterval: Int64 = 10_000_000
     /// The time up to which this process knows who wrote to the file: it walked the file, or the last write was its
     /// own. Nanoseconds since 1970.
@@ -71,7 +73,7 @@ final class OpenFile: Sendable {
     /// Returns `true` if the file contains the whole history of an earlier header. The epoch may differ: another
     /// process may have found meanwhile that the store had been restored before.
     func goesOn(from before: StoreHeader) throws -> Bool {
-        let transaction = try environment.beginRead()
+        let transaction = try beginRead()
         var after = try StoreHeader.read(transaction.view, tables)
         after.epoch = before.epoch
         return try ChangeLog.fit(of: before.token, after, transaction.view, tables) == .fits
@@ -109,6 +111,37 @@ final class OpenFile: Sendable {
         return true
     }
 
+    /// Begins to read the store, with the journal laid over the tables.
+    func beginRead() throws -> LMDB.ReadTransaction {
+        var transaction = try environment.beginRead()
+        transaction.overlay = try journal(of: transaction.view).overlay
+        return transaction
+    }
+
+    /// Returns the commits in the journal of a snapshot. Reads only those that this process does not know.
+    ///
+    /// - Parameter isWriting: whether the view is that of a transaction that has written nothing yet, so that it sees
+    ///   what the transaction before it left.
+    func journal(of view: View, isWriting: Bool = false) throws -> JournaledCommits {
+        let known = journal.withLock { $0 }
+        let transaction = view.transactionID - (isWriting ? 1 : 0)
+        if let known, known.transaction == transaction { return known }
+        var found = try Journal.commits(in: view, tables, known: known)
+        found.transaction = transaction
+        note(found)
+        return found
+    }
+
+    /// Notes the journal of a snapshot, for the transactions that follow.
+    func note(_ found: JournaledCommits) {
+        journal.withLock { known in
+            if known.map({ $0.transaction < found.transaction }) ?? true { known = found }
+        }
+    }
+
+    /// The number of commits in the journal, as far as this process has seen.
+    var journaledCommits: Int { journal.withLock { $0?.count ?? 0 } }
+
     /// Returns `true` if the file is marked as retired: another file takes its place.
     func isRetired() throws -> Bool {
         let transaction = try environment.beginRead()
@@ -123,7 +156,7 @@ final class OpenFile: Sendable {
 
     /// Returns the current header. Throws if the file is retired.
     func header() throws -> StoreHeader {
-        let transaction = try environment.beginRead()
+        let transaction = try beginRead()
         return try StoreHeader.read(transaction.view, tables)
     }
 }

@@ -64,6 +64,7 @@ struct StorePlace: Equatable {
         let written = WrittenPlace.token(of: folder)
         if try isSettled(place, written, environment, tables) { return }
         var transaction = try environment.beginWrite()
+        try Journal.moveToTables(in: &transaction, tables)
         // Another process may have done this meanwhile, or put another file in the place of this one.
         let isRetired = try StoreHeader.isRetired(transaction.view, tables)
         let known = try read(transaction.view, tables)
@@ -100,7 +101,8 @@ struct StorePlace: Equatable {
     private static func isSettled(
         _ place: StorePlace, _ written: ChangeToken?, _ environment: Environment, _ tables: Tables
     ) throws -> Bool {
-        let transaction = try environment.beginRead()
+        var transaction = try environment.beginRead()
+        transaction.overlay = try Journal.commits(in: transaction.view, tables).overlay
         guard let known = try read(transaction.view, tables), known.isSame(as: place) else { return false }
         // The successor of a retired file is checked when it is opened.
         if try StoreHeader.isRetired(transaction.view, tables) { return true }

@@ -166,7 +166,7 @@ enum ColumnReader {
     /// Returns an upper bound for the number of rows in a range, as the capacity of the arrays.
     private static func rowBound(_ type: UInt32, from: Instant, to: Instant, in snapshot: Snapshot) throws -> Int {
         if from == .distantPast, to == .distantFuture {
-            let most = try snapshot.view.statistics(snapshot.tables[.chunks]).entries * ChunkEncoder.rowLimit
+            let most = try snapshot.view.count(snapshot.tables[.chunks]) * ChunkEncoder.rowLimit
             return min(max(0, try SummaryTable.counts(of: type, in: snapshot).rowsInChunks), most)
         }
         var rows = 0

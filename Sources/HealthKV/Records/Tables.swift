@@ -23,4 +23,7 @@ struct Tables: Sendable {
     }
 
     subscript(_ code: TableCode) -> Table { tables[Int(code.rawValue) - 1] }
+
+    /// Returns the code of one of these tables.
+    func code(of table: Table) -> TableCode { TableCode.allCases[tables.firstIndex(of: table)!] }
 }

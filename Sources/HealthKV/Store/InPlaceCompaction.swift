@@ -38,6 +38,8 @@ enum InPlaceCompaction {
         guard !isRetired, old.isInPlace(core.path) else {
             throw StoreError(.busy, path: core.path, "Another process has just replaced the file")
         }
+        // The retired header must not lie below the journal's.
+        try Journal.moveToTables(in: &lmdb, old.tables)
         let made = try UnfinishedFolder(in: core.path)
         defer { made.remove() }
         do {

@@ -69,7 +69,7 @@ enum Pruning {
     private static func pruneAudit(
         before horizon: Int64, keeping limit: Int, count: Int, in txn: inout WriteTransaction
     ) throws -> Bool {
-        let surplus = try txn.snapshot.view.statistics(txn.context.tables[.audit]).entries - limit
+        let surplus = try txn.snapshot.view.count(txn.context.tables[.audit]) - limit
         // Conflicts are stored in the order in which they were resolved. A damaged one stays, and does not block other
         // work.
         var oldest: [AuditEntry] = []

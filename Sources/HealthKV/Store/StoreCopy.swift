@@ -60,6 +60,7 @@ enum StoreCopy {
         if !compacting { try verifyHeader(environment, folder) }
         var transaction = try environment.beginWrite()
         let tables = try Tables(creatingIn: &transaction, environment)
+        try Journal.moveToTables(in: &transaction, tables)
         var header = try StoreHeader.read(transaction.view, tables)
         header.transaction = UInt64(transaction.id)
         try transaction.put(tables[.meta], StoreHeader.key, header.value)
@@ -73,9 +74,12 @@ enum StoreCopy {
     }
 
     private static func verifyHeader(_ environment: Environment, _ folder: String) throws {
-        let transaction = try environment.beginRead()
-        guard let tables = try Tables(in: transaction, environment),
-            try StoreHeader.read(transaction.view, tables).transaction == UInt64(transaction.id)
+        var transaction = try environment.beginRead()
+        guard let tables = try Tables(in: transaction, environment) else {
+            throw StoreError(.damaged, path: folder, "The copy has not all tables")
+        }
+        transaction.overlay = try Journal.commits(in: transaction.view, tables).overlay
+        guard try StoreHeader.read(transaction.view, tables).transaction == UInt64(transaction.id)
         else { throw StoreError(.damaged, path: folder, "The copy does not agree with itself") }
     }
 

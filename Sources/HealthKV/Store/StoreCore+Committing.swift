@@ -3,9 +3,20 @@ import HealthModel
 import LMDB
 
 extension StoreCore {
+    /// Where a transaction writes to.
+    enum Target {
+        /// To the tables, after what is in the journal.
+        case tables
+        /// To the journal, unless it writes much.
+        case journal
+        /// Moves the journal into the tables. It changes nothing of what the store holds, so it is no commit of the
+        /// store.
+        case nothing
+    }
+
     /// Runs `body` in a transaction of the writing thread and commits. Returns `true` if anything was committed.
     @discardableResult
-    func transact(_ body: (inout WriteTransaction) throws -> Void) throws -> Bool {
+    func transact(to target: Target = .tables, _ body: (inout WriteTransaction) throws -> Void) throws -> Bool {
         var file = try usableFile()
         reportLongReaders()
         while true {
@@ -16,7 +27,7 @@ extension StoreCore {
             let isRetired = try file.isRetired(in: lmdb)
             if !isRetired, file.isInPlace(path, beforeWriting: true) {
                 defer { file.noteOwnWrite() }
-                return try commit(lmdb, file, room, body)
+                return try commit(lmdb, file, room, target, body)
             }
             file = try Following.follow(file, in: self)
         }
@@ -32,11 +43,14 @@ extension StoreCore {
     }
 
     private func commit(
-        _ lmdb: consuming LMDB.WriteTransaction, _ file: OpenFile, _ room: Room,
+        _ lmdb: consuming LMDB.WriteTransaction, _ file: OpenFile, _ room: Room, _ target: Target,
         _ body: (inout WriteTransaction) throws -> Void
     ) throws -> Bool {
-        let context = try makeContext(of: lmdb, file, verified: nil)
-        context.state.header.commit += 1
+        let journal = try file.journal(of: lmdb.view, isWriting: true)
+        let isJournaled = mayJournal(to: target, journal, room)
+        if isJournaled || journal.count > 0 { lmdb.collect(over: journal.overlay) }
+        let context = try makeContext(of: lmdb, file, journal, verified: nil)
+        if target != .nothing { context.state.header.commit += 1 }
         context.state.mark = UInt64.random(in: 1 ... .max)
         context.state.refusal = room.refusal
         let writing = WriteEnvironment(
@@ -46,6 +60,7 @@ extension StoreCore {
         var isFollowed = false
         defer { if !isFollowed { filters.forget() } }
         var transaction = WriteTransaction(lmdb, context: context, environment: writing)
+        if !isJournaled { try transaction.moveToTables() }
         try body(&transaction)
         try transaction.checkWhole()
         guard transaction.state.isChanged else {
@@ -54,8 +69,10 @@ extension StoreCore {
         }
         try CommitRecords.put(in: &transaction)
         if transaction.state.adds, RoomKeeping.mayFill(room, transaction.state, file, in: self) {
+            try transaction.moveToTables()
             try RoomKeeping.demandReserve(&transaction, file, in: self)
         }
+        let journaled = try Journal.append(in: &transaction)
         let addedRuns = transaction.state.addedRuns
         let madeStale = !context.state.stale.isEmpty
         let number = transaction.lmdb.id
@@ -66,6 +83,8 @@ extension StoreCore {
             throw failedCommit(error, file)
         }
         filters.committed(number)
+        file.note(journaled)
+        if journaled.count > 0 { lastJournaled.withLock { $0 = .now } }
         if !options.limits.ignoresPlace { file.written.note(place, file.data, path) }
         isFollowed = true
         learn(context.state.names)
@@ -76,6 +95,12 @@ extension StoreCore {
             try? clearStaleReaders(file)
         }
         return true
+    }
+
+    /// Returns `true` if a transaction begins by writing to the journal.
+    private func mayJournal(to target: Target, _ journal: JournaledCommits, _ room: Room) -> Bool {
+        target == .journal && options.limits.journaledCommits > journal.count && !room.isSmall
+            && room.refusal == nil && journal.overlay?.byteCount ?? 0 < options.limits.journaledBytes
     }
 
     /// Converts the error of a failed commit. LMDB writes pages, syncs them, and then writes the meta page: before

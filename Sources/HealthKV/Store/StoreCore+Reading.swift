@@ -18,10 +18,11 @@ extension StoreCore {
         var file = try usableFile()
         while true {
             if file.seemsInPlace(path) {
-                let lmdb = try begin(file)
+                var lmdb = try begin(file)
                 let place = SnapshotPlace(
                     file: file.number, map: file.environment.mapNumber, transaction: lmdb.id)
-                if let context = try pool.take(place) ?? newContext(of: lmdb, file) {
+                if let context = try pool.take(place) ?? newContext(of: &lmdb, file) {
+                    lmdb.overlay = context.journal.overlay
                     return try run(body, lmdb, context, place, ticket)
                 }
             }
@@ -30,8 +31,12 @@ extension StoreCore {
     }
 
     /// Returns a new context for a reader; `nil` if another file has taken the place of this one.
-    private func newContext(of lmdb: borrowing LMDB.ReadTransaction, _ file: OpenFile) throws -> ReadContext? {
-        try file.isRetired(in: lmdb) ? nil : makeContext(of: lmdb, file, verified: VerifiedBlocks())
+    private func newContext(of lmdb: inout LMDB.ReadTransaction, _ file: OpenFile) throws -> ReadContext? {
+        let isRetired = try file.isRetired(in: lmdb)
+        if isRetired { return nil }
+        let journal = try file.journal(of: lmdb.view)
+        lmdb.overlay = journal.overlay
+        return try makeContext(of: lmdb, file, journal, verified: VerifiedBlocks())
     }
 
     private func run<Result>(
@@ -87,13 +92,13 @@ extension StoreCore {
 
     /// Creates the context of a new transaction.
     func makeContext<Owner: Transaction & ~Copyable>(
-        of transaction: borrowing Owner, _ file: OpenFile, verified: VerifiedBlocks?
+        of transaction: borrowing Owner, _ file: OpenFile, _ journal: JournaledCommits, verified: VerifiedBlocks?
     ) throws -> ReadContext {
         let view = transaction.view
         let header = try StoreHeader.read(view, file.tables)
         let context = ReadContext(
-            tables: file.tables, path: path, header: header, names: names.withLock { $0 }, verified: verified,
-            feedIndex: verified == nil ? nil : feedIndex)
+            tables: file.tables, path: path, journal: journal, header: header, names: names.withLock { $0 },
+            verified: verified, feedIndex: verified == nil ? nil : feedIndex)
         context.thinSamples = options.limits.thinSamples
         context.notices = notices
         if header.intents > 0 {

@@ -141,6 +141,17 @@ extension StoreCore {
         }
     }
 
+    /// How long upkeep still waits for further commits, because those in the journal are few and the last is recent;
+    /// `nil` if it does not wait.
+    var pauseBeforeUpkeep: Duration? {
+        let journaled = file.journaledCommits
+        guard journaled > 0, journaled < options.limits.journaledCommits else { return nil }
+        let passed = lastJournaled.withLock { $0 }.duration(to: .now)
+        return passed < StoreCore.upkeepPause ? StoreCore.upkeepPause - passed : nil
+    }
+
+    private static let upkeepPause = Duration.milliseconds(500)
+
     /// Runs a step of upkeep that no caller waits for. Posts a notice when it fails, once for each reason.
     private func maintainIdly() -> WriterThread.IdleWork {
         do {
@@ -178,7 +189,7 @@ extension StoreCore {
     func commit(_ members: [WriteMember]) {
         var failures = [(any Error)?](repeating: nil, count: members.count)
         do {
-            let changed = try transact { transaction in
+            let changed = try transact(to: .journal) { transaction in
                 if members.count == 1 {
                     try members[0].run(&transaction)
                     return

@@ -57,6 +57,8 @@ final class StoreCore: Sendable {
     let filters = IdentityFilters()
     /// Hours that wait to be summarized.
     let backlog = Monitor(SummaryBacklog())
+    /// When this process last wrote to the journal.
+    let lastJournaled = Monitor(ContinuousClock.now)
     /// Why upkeep last failed; `nil` if it did not.
     let upkeepFailure = Monitor<String?>(nil)
     /// Where the pruning of tombstones continues; `nil` when none is under way.
@@ -119,6 +121,7 @@ final class StoreCore: Sendable {
         // In a forked child there is no writing thread to wait for, and the file belongs to the parent.
         if environment.isForked { return }
         queue.withLock { $0.isClosed = true }
+        moveJournalBeforeClosing()
         writer.withLock { $0 }?.stop()
         writer.withLock { $0 = nil }
         observers.finish()
@@ -135,6 +138,14 @@ final class StoreCore: Sendable {
             CloseStamp.remove(folder: path)
             FileSystem.removeFolder(path)
         }
+    }
+
+    /// Moves the journal into the tables, so that a closed file needs none. If it fails, the next writer does it.
+    private func moveJournalBeforeClosing() {
+        guard !options.readOnly, !isPoisoned.load(ordering: .acquiring), file.journaledCommits > 0,
+            !removesFolder.load(ordering: .relaxed)
+        else { return }
+        thread().perform { [self] in try? Upkeep.moveJournal(in: self) }
     }
 
     /// Keeps the committed names that a transaction learned.

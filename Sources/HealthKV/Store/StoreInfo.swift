@@ -85,11 +85,14 @@ public struct StoreInfo: Sendable, Hashable {
 extension StoreInfo {
     private static func tableInfo(_ code: TableCode, in snapshot: Snapshot) throws -> StoreInfo.TableInfo {
         let statistics = try snapshot.view.statistics(snapshot.tables[code])
-        var payload = 0
+        var (entries, payload) = (0, 0)
         var cursor = try snapshot.view.cursor(snapshot.tables[code])
-        while try cursor.next() { payload += cursor.key.byteCount + cursor.value.byteCount }
+        while try cursor.next() {
+            entries += 1
+            payload += cursor.key.byteCount + cursor.value.byteCount
+        }
         return StoreInfo.TableInfo(
-            name: code.name, entries: statistics.entries, branchPages: statistics.branchPages,
+            name: code.name, entries: entries, branchPages: statistics.branchPages,
             leafPages: statistics.leafPages, overflowPages: statistics.overflowPages, depth: statistics.depth,
             payloadBytes: payload)
     }

@@ -49,7 +49,8 @@ enum Suspension {
 
     /// Returns the header, even while other processes let the file grow.
     private static func presentHeader(_ file: OpenFile, in core: StoreCore) throws -> StoreHeader {
-        let transaction = try core.begin(file)
+        var transaction = try core.begin(file)
+        transaction.overlay = try file.journal(of: transaction.view).overlay
         return try StoreHeader.read(transaction.view, file.tables)
     }
 

@@ -55,6 +55,8 @@ enum Upkeep {
     /// - Parameter waits: Whether to postpone work that is better done when nothing is being written.
     static func maintainStep(waits: Bool, in core: StoreCore) throws -> WriterThread.IdleWork {
         guard !core.isPoisoned.load(ordering: .acquiring) else { return .none }
+        // Each step writes to the tables, and so moves the journal there first.
+        if waits, let pause = core.pauseBeforeUpkeep { return .later(pause) }
         let header = try core.read { $0.context.state.header }
         if header.intents > 0 {
             // A mass operation writes out the links of the samples that it removes. Packing in between keeps their
@@ -99,7 +101,18 @@ enum Upkeep {
         }
         if try packingStep(in: core) { return .more }
         if try mergeStep(waits: waits, in: core) { return .more }
-        return try summaryStep(waits: waits, in: core)
+        let work = try summaryStep(waits: waits, in: core)
+        if case .more = work { return work }
+        guard core.file.journaledCommits > 0 else { return work }
+        try moveJournal(in: core)
+        return .more
+    }
+
+    /// Moves the journal into the tables, if it is not empty. Runs on the writing thread.
+    static func moveJournal(in core: StoreCore) throws {
+        guard core.file.journaledCommits > 0 else { return }
+        // What is in the journal had room when it was written.
+        try core.transact(to: .nothing) { $0.state.isChanged = true }
     }
 
     /// Packs links of a peer. Returns `false` if there are none to pack. Damaged links stay as they are, and do not

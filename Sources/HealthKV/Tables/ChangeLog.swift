@@ -77,7 +77,7 @@ enum ChangeLog {
 
     /// Returns the number of records.
     static func count(in snapshot: Snapshot) throws -> Int {
-        try snapshot.view.statistics(snapshot.tables[.changes]).entries
+        try snapshot.view.count(snapshot.tables[.changes])
     }
 
     /// Returns the commit of the record that `count` others follow; 0 if there are not that many.

@@ -156,7 +156,7 @@ enum IdentityIndex {
     /// Returns ranges of 40-bit hashes that hold about a million entries each.
     static func identitySlices(in snapshot: Snapshot) throws -> [Range<UInt64>] {
         // Counts may be wrong; there cannot be more samples than the chunks can hold.
-        let most = try snapshot.view.statistics(snapshot.tables[.chunks]).entries * ChunkEncoder.rowLimit
+        let most = try snapshot.view.count(snapshot.tables[.chunks]) * ChunkEncoder.rowLimit
         let samples = min(
             most, max(0, try SummaryTable.allCounts(in: snapshot).reduce(0) { $0 + $1.counts.rowsInChunks }))
         let slices = UInt64(samples / 1_000_000 + 1)
@@ -523,9 +523,9 @@ enum IdentityIndex {
     /// Additions come from rows and tombstones; removals from those or from runs. So the size of the file bounds the
     /// cost of a forged count.
     static func mostRecentEntries(in snapshot: Snapshot) throws -> Int {
-        let chunks = try snapshot.view.statistics(snapshot.tables[.chunks]).entries
+        let chunks = try snapshot.view.count(snapshot.tables[.chunks])
         let tombstones = try TombstoneTable.count(in: snapshot)
-        let rows = try snapshot.view.statistics(snapshot.tables[.identity]).entries
+        let rows = try snapshot.view.count(snapshot.tables[.identity])
         return IdentityLimits.entriesOfRow * ChunkEncoder.rowLimit * chunks + IdentityLimits.entriesOfTombstone
             * tombstones
             + IdentityLimits.entriesOfBlock * rows

@@ -236,7 +236,7 @@ enum LinkPacking {
 
     /// Returns the peer with the most recent links if there are enough recent links to pack; otherwise `nil`.
     static func peerToPack(_ limits: EngineLimits, in snapshot: Snapshot) throws -> [UInt8]? {
-        let entries = try snapshot.view.statistics(snapshot.tables[.links]).entries
+        let entries = try snapshot.view.count(snapshot.tables[.links])
         guard entries > 2 * limits.recentLinks else { return nil }
         var (packed, links) = (0, 0 as UInt64)
         for level in try LinkTable.linkLevels(in: snapshot).flatMap(\.levels) {

@@ -130,7 +130,7 @@ enum TombstoneTable {
 
     /// Returns the number of records; a deletion may have two.
     static func count(in snapshot: Snapshot) throws -> Int {
-        try snapshot.view.statistics(snapshot.tables[.tombstones]).entries
+        try snapshot.view.count(snapshot.tables[.tombstones])
     }
 
     /// Calls `body` with the tombstones by id from an id on, in order, until it returns `false`.

@@ -7,6 +7,8 @@ import LMDB
 final class ReadContext {
     let tables: Tables
     let path: String
+    /// The commits that lie over the tables.
+    var journal: JournaledCommits
     /// The last durable commit, also in the transaction that writes the next one.
     let lastCommit: UInt64
     /// Blocks with more samples than this must have a summary.
@@ -28,11 +30,12 @@ final class ReadContext {
     var latest: [UInt32: Sample] = [:]
 
     init(
-        tables: Tables, path: String, header: StoreHeader, names: NameBook, verified: VerifiedBlocks?,
-        feedIndex: FeedIndexCache?
+        tables: Tables, path: String, journal: JournaledCommits, header: StoreHeader, names: NameBook,
+        verified: VerifiedBlocks?, feedIndex: FeedIndexCache?
     ) {
         self.tables = tables
         self.path = path
+        self.journal = journal
         lastCommit = header.commit
         state = TransactionState(header: header, names: names)
         self.verified = verified

@@ -42,7 +42,26 @@ public struct WriteTransaction: ~Copyable, SampleReading {
         state.writes += 1
         try account(table, key, value)
         state.bytes += value.count
+        if let collected = lmdb.collectedBytes, collected > WriteTransaction.journalLimit, lmdb.mayFold {
+            try moveToTables()
+        }
         try lmdb.put(context.tables[table], key, value)
+    }
+
+    /// A transaction that writes more bytes than this writes to the tables.
+    private static let journalLimit = 64 << 10
+
+    /// Moves what the journal and this transaction have written into the tables, and empties the journal. Further
+    /// changes go to the tables.
+    mutating func moveToTables() throws(LMDBError) {
+        guard lmdb.collectedBytes != nil else { return }
+        try lmdb.fold()
+        let journal = context.journal
+        context.journal = JournaledCommits(transaction: journal.transaction)
+        guard journal.count > 0 else { return }
+        for commit in journal.folded + 1...journal.last {
+            try lmdb.delete(context.tables[.upkeep], JournaledCommits.key(commit))
+        }
     }
 
     @discardableResult
@@ -121,6 +140,7 @@ public struct WriteTransaction: ~Copyable, SampleReading {
         state.isChanged = true
         state.header.recordSum = nil
         state.recountsRecords = true
+        if lmdb.mayFold { try moveToTables() }
         try lmdb.clear(context.tables[table])
     }
 

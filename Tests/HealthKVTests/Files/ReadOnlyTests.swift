@@ -108,10 +108,17 @@ import TestSupport
 
         func count() throws -> Int {
             let header = try file.header()
+            let journal = try journal()
             let context = ReadContext(
-                tables: file.tables, path: "", header: header, names: NameBook(), verified: nil, feedIndex: nil)
-            let read = ReadTransaction(try file.environment.beginRead(), context: context)
+                tables: file.tables, path: "", journal: journal, header: header, names: NameBook(), verified: nil,
+                feedIndex: nil)
+            let read = ReadTransaction(try file.beginRead(), context: context)
             return try read.samples(of: .stepCount).count
+        }
+
+        private func journal() throws -> JournaledCommits {
+            let lmdb = try file.beginRead()
+            return try file.journal(of: lmdb.view)
         }
     }
 

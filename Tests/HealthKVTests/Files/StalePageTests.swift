@@ -23,6 +23,8 @@ struct StalePageTests {
         var options = SampleStore.Options()
         options.maintainsWhenIdle = false
         options.idlePeriod = .zero
+        // Each edit writes the chunks.
+        options.limits.journaledCommits = 0
         let store = try SampleStore.open(at: file.folder.path, options: options)
         let samples = try store.read { try $0.samples(of: .stepCount) }
         var states: [[UInt8]] = []
