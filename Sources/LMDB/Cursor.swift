@@ -31,7 +31,7 @@ public struct Cursor: ~Copyable, ~Escapable {
     /// Whether records lie over the table.
     @usableFromInline let isLayered: Bool
     /// The records that lie over the table, and where the cursor is among them.
-    var layer = Layer()
+    var merge = Merge()
 
     @_lifetime(copy view)
     init(view: View, dbi: MDB_dbi) throws(LMDBError) {
@@ -41,11 +41,11 @@ public struct Cursor: ~Copyable, ~Escapable {
     }
 
     @_lifetime(copy view)
-    init(view: View, dbi: MDB_dbi, over entries: [Overlay.Entry]) throws(LMDBError) {
+    init(view: View, dbi: MDB_dbi, over entries: [RecordLayer.Entry]) throws(LMDBError) {
         unsafe raw = try Cursor.open(view, dbi)
         unsafe environment = view.environment
         isLayered = true
-        unsafe layer.entries = entries
+        unsafe merge.entries = entries
     }
 
     private static func open(_ view: View, _ dbi: MDB_dbi) throws(LMDBError) -> OpaquePointer {

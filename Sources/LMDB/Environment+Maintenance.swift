@@ -51,6 +51,11 @@ extension Environment {
         }
     }
 
+    /// The number of the last transaction of any process.
+    public var lastTransaction: Int {
+        get throws(LMDBError) { try info().lastTransaction }
+    }
+
     /// Waits until all committed data is on the disk. Only useful with the option `scratch`.
     public func sync() throws(LMDBError) {
         try using("mdb_env_sync") { () throws(LMDBError) in

@@ -178,6 +178,16 @@ public enum FileSystem {
         #endif
     }
 
+    /// Waits until what was written to an open file is on the disk, without times that nobody needs. Returns `false` if
+    /// that fails.
+    static func isDataFlushed(_ descriptor: Int32) -> Bool {
+        #if canImport(Darwin)
+            isFlushed(descriptor)
+        #else
+            fdatasync(descriptor) == 0
+        #endif
+    }
+
     /// Returns the names in a folder; `nil` if it cannot be read.
     public static func names(in folder: String) -> [String]? {
         guard let stream = unsafe opendir(folder) else { return nil }

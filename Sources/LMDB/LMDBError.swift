@@ -92,7 +92,9 @@ extension LMDBError.Code {
 
 extension LMDBError {
     /// Whether a commit failed at its last step, the write of the meta page, so that its outcome is unknown.
-    public var leavesOutcomeUnknown: Bool { operation == Environment.metaWrite.description }
+    public var leavesOutcomeUnknown: Bool {
+        operation == Environment.metaWrite.description || operation == JournalFile.flush.description
+    }
 
     /// Whether the system refused because a permission is missing or the medium is read-only.
     public var isRefusal: Bool { [EACCES, EPERM, EROFS].contains(code.rawValue) }

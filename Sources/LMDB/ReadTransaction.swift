@@ -14,7 +14,7 @@ public struct ReadTransaction: ~Copyable, Transaction {
     @usableFromInline let raw: OpaquePointer
     @usableFromInline let environment: Environment
     /// The records that lie over the tables of this snapshot.
-    public var overlay: Overlay?
+    public var layer: RecordLayer?
 
     init(raw: OpaquePointer, environment: Environment) {
         unsafe self.raw = raw
@@ -27,7 +27,7 @@ public struct ReadTransaction: ~Copyable, Transaction {
     public var view: View {
         @_lifetime(borrow self)
         @inlinable
-        get { unsafe View(raw: raw, environment: environment, overlay: overlay, owner: self) }
+        get { unsafe View(raw: raw, environment: environment, layer: layer, owner: self) }
     }
 
     deinit {

@@ -24,8 +24,8 @@ extension View {
     /// Returns the number of records of a table, with those that lie over it.
     public func count(_ table: Table) throws(LMDBError) -> Int {
         var count = try statistics(table).entries
-        guard let overlay = unsafe overlay, overlay.covers(table) else { return count }
-        try overlay.forEach(table) { key, value throws(LMDBError) in
+        guard let layer = unsafe layer, layer.covers(table) else { return count }
+        try layer.forEach(table) { key, value throws(LMDBError) in
             let isInTable = try getBeneath(table, key) != nil
             if value != nil, !isInTable { count += 1 }
             if value == nil, isInTable { count -= 1 }

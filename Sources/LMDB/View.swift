@@ -15,16 +15,16 @@ public struct View: ~Escapable {
     @usableFromInline let raw: OpaquePointer
     @usableFromInline unowned(unsafe) let environment: Environment
     /// The records that lie over the tables; the transaction keeps them alive.
-    @usableFromInline unowned(unsafe) let overlay: Overlay?
+    @usableFromInline unowned(unsafe) let layer: RecordLayer?
 
     @inlinable
     @_lifetime(borrow owner)
     init<Owner: ~Copyable>(
-        raw: OpaquePointer, environment: Environment, overlay: Overlay?, owner: borrowing Owner
+        raw: OpaquePointer, environment: Environment, layer: RecordLayer?, owner: borrowing Owner
     ) {
         unsafe self.raw = raw
         unsafe self.environment = environment
-        unsafe self.overlay = overlay
+        unsafe self.layer = layer
     }
 
     /// The number of this view's transaction.
@@ -34,7 +34,7 @@ public struct View: ~Escapable {
     @inlinable
     @_lifetime(copy self)
     public func get(_ table: Table, _ key: RawSpan) throws(LMDBError) -> RawSpan? {
-        if let overlay = unsafe overlay, overlay.covers(table), let entry = unsafe overlay.find(table, key) {
+        if let layer = unsafe layer, layer.covers(table), let entry = unsafe layer.find(table, key) {
             if unsafe entry.isRemoved { return nil }
             let span = unsafe RawSpan(_unsafeBytes: entry.valueBytes)
             return unsafe _overrideLifetime(span, copying: self)
@@ -91,8 +91,8 @@ public struct View: ~Escapable {
     @_lifetime(copy self)
     public func cursor(_ table: Table) throws(LMDBError) -> Cursor {
         try unsafe environment.check(table, "mdb_cursor_open")
-        guard let overlay = unsafe overlay, overlay.covers(table) else { return try Cursor(view: self, dbi: table.dbi) }
-        return try unsafe Cursor(view: self, dbi: table.dbi, over: overlay.entries(table))
+        guard let layer = unsafe layer, layer.covers(table) else { return try Cursor(view: self, dbi: table.dbi) }
+        return try unsafe Cursor(view: self, dbi: table.dbi, over: layer.entries(table))
     }
 
     /// Returns a cursor over the records of the table itself.

@@ -6,7 +6,7 @@ extension WriteTransaction {
     @inlinable
     public mutating func put(_ table: Table, key: RawSpan, value: RawSpan) throws(LMDBError) {
         try environment.check(table, key: key, "mdb_put")
-        if let overlay { return overlay.put(table, key: key, value: value) }
+        if let layer { return layer.put(table, key: key, value: value) }
         try putBeneath(table, key: key, value: value)
     }
 
@@ -26,8 +26,8 @@ extension WriteTransaction {
         _ table: Table, key: RawSpan, byteCount: Int, fill: (inout OutputRawSpan) -> Void
     ) throws(LMDBError) {
         try environment.check(table, key: key, "mdb_put")
-        if let overlay {
-            return unsafe overlay.put(table, key, byteCount: byteCount) { buffer in
+        if let layer {
+            return unsafe layer.put(table, key, byteCount: byteCount) { buffer in
                 var output = unsafe OutputRawSpan(buffer: buffer, initializedCount: 0)
                 fill(&output)
                 let count = unsafe output.finalize(for: buffer)
@@ -53,7 +53,7 @@ extension WriteTransaction {
     /// Stores `value` under a new key. If the key exists, returns `false` and changes nothing.
     @inlinable
     public mutating func insert(_ table: Table, key: RawSpan, value: RawSpan) throws(LMDBError) -> Bool {
-        if overlay != nil {
+        if layer != nil {
             if try view.contains(table, key) { return false }
             try put(table, key: key, value: value)
             return true
@@ -68,7 +68,7 @@ extension WriteTransaction {
     /// if the key is not the greatest.
     @inlinable
     public mutating func append(_ table: Table, key: RawSpan, value: RawSpan) throws(LMDBError) {
-        if overlay != nil {
+        if layer != nil {
             guard try isBehindAll(table, key) else { throw environment.error(MDB_KEYEXIST, "mdb_put") }
             return try put(table, key: key, value: value)
         }
@@ -81,9 +81,9 @@ extension WriteTransaction {
     @discardableResult
     public mutating func delete(_ table: Table, key: RawSpan) throws(LMDBError) -> Bool {
         try environment.check(table, key: key, "mdb_del")
-        if let overlay {
+        if let layer {
             let exists = try view.contains(table, key)
-            if exists { overlay.remove(table, key: key, isInTable: try view.getBeneath(table, key) != nil) }
+            if exists { layer.remove(table, key: key, isInTable: try view.getBeneath(table, key) != nil) }
             return exists
         }
         return try deleteBeneath(table, key: key)
@@ -108,7 +108,7 @@ extension WriteTransaction {
     /// Removes all records of a table and keeps the table.
     public mutating func clear(_ table: Table) throws(LMDBError) {
         try environment.check(table, "mdb_drop")
-        if overlay != nil {
+        if layer != nil {
             var keys: [[UInt8]] = []
             var cursor = try view.cursor(table)
             while try cursor.next() { keys.append(cursor.key.array) }
@@ -126,7 +126,7 @@ extension WriteTransaction {
         guard try cursor.last() else { return true }
         // unsafe: the bytes are only compared.
         return unsafe cursor.key.withUnsafeBytes { last in
-            unsafe key.withUnsafeBytes { unsafe Overlay.order(last, $0) < 0 }
+            unsafe key.withUnsafeBytes { unsafe RecordLayer.order(last, $0) < 0 }
         }
     }
 

@@ -23,8 +23,8 @@ public struct WriteTransaction: ~Copyable, Transaction {
     var openedTables: [Table] = []
     /// Collects the changes of this transaction, over those of commits that are not in the tables yet; `nil` if changes
     /// go to the tables. See ``collect(over:)``.
-    @usableFromInline private(set) var overlay: Overlay?
-    /// How many nested transactions share the overlay.
+    @usableFromInline private(set) var layer: RecordLayer?
+    /// How many nested transactions share the layer.
     private var savepoints = 0
     private var isEnded = false
     private var isNested: Bool { unsafe raw != root }
@@ -42,7 +42,7 @@ public struct WriteTransaction: ~Copyable, Transaction {
     public var view: View {
         @_lifetime(borrow self)
         @inlinable
-        get { unsafe View(raw: raw, environment: environment, overlay: overlay, owner: self) }
+        get { unsafe View(raw: raw, environment: environment, layer: layer, owner: self) }
     }
 
     /// Makes the changes durable. If it throws, none of them took effect, except after `.panic` and disk errors: then
@@ -85,7 +85,7 @@ public struct WriteTransaction: ~Copyable, Transaction {
     public mutating func nested<Result, Failure: Error>(
         _ body: (inout WriteTransaction) throws(Failure) -> Result
     ) throws -> Result {
-        if let overlay { return try nested(in: overlay, body) }
+        if let layer { return try nested(in: layer, body) }
         var child: OpaquePointer?
         let code = unsafe mdb_txn_begin(environment.raw, raw, 0, &child)
         guard code == MDB_SUCCESS, let child = unsafe child else {
@@ -100,41 +100,52 @@ public struct WriteTransaction: ~Copyable, Transaction {
     }
 
     private mutating func nested<Result, Failure: Error>(
-        in overlay: Overlay, _ body: (inout WriteTransaction) throws(Failure) -> Result
+        in layer: RecordLayer, _ body: (inout WriteTransaction) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        let mark = overlay.mark
+        let mark = layer.mark
         savepoints += 1
         defer { savepoints -= 1 }
         do throws(Failure) {
             return try body(&self)
         } catch {
-            overlay.restore(mark)
+            layer.restore(mark)
             throw error
         }
     }
 
-    /// Collects all further changes in an overlay instead of making them in the tables. Call this before the first
-    /// change. A commit keeps only what the tables have; ``takeOverlay()`` gives the rest.
-    public mutating func collect(over base: Overlay?) {
-        overlay = base?.copy() ?? Overlay()
+    /// Collects all further changes in a layer instead of making them in the tables. Call this before the first
+    /// change. A commit keeps only what the tables have; ``sharedLayer()`` has the rest.
+    public mutating func collect(over base: RecordLayer?) {
+        layer = base?.copy() ?? RecordLayer()
     }
 
     /// The number of bytes that were collected since ``collect(over:)``; `nil` if changes go to the tables.
-    public var collectedBytes: Int? { overlay?.loggedBytes }
+    public var collectedBytes: Int? { layer?.loggedBytes }
 
     /// Whether ``fold()`` is allowed now: what a nested transaction collects must remain separable.
     public var mayFold: Bool { savepoints == 0 }
 
     /// The records that lie over the tables, for the transactions that follow; `nil` if there are none.
-    public borrowing func sharedOverlay() -> Overlay? { overlay }
+    public borrowing func sharedLayer() -> RecordLayer? { layer }
+
+    /// Puts everything of a layer into the tables, which may be those of another environment.
+    public mutating func put(
+        _ layer: RecordLayer, of tables: [Table], into own: [Table]
+    ) throws(LMDBError) {
+        for (from, to) in zip(tables, own) {
+            try layer.forEach(from) { key, value throws(LMDBError) in
+                if let value { try put(to, key: key, value: value) } else { try delete(to, key: key) }
+            }
+        }
+    }
 
     /// Moves everything that lies over the tables into them. Further changes go to the tables.
     public mutating func fold() throws(LMDBError) {
-        guard let overlay else { return }
+        guard let layer else { return }
         precondition(mayFold, "a nested transaction cannot fold what its parent collected")
-        self.overlay = nil
+        self.layer = nil
         for table in environment.allTables {
-            try overlay.forEach(table) { key, value throws(LMDBError) in
+            try layer.forEach(table) { key, value throws(LMDBError) in
                 if let value { try put(table, key: key, value: value) } else { try delete(table, key: key) }
             }
         }

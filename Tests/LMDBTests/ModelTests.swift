@@ -29,7 +29,7 @@ import TestSupport
     }
 
     @Test("Records that lie over a table are read like its own, and can be moved there", arguments: 0..<8)
-    func overlays(run: Int) throws {
+    func layers(run: Int) throws {
         let seed = UInt64.random(in: 0 ... .max)
         print("seed \(seed)")
         var random = SeededGenerator(seed: seed)
@@ -37,21 +37,21 @@ import TestSupport
         let environment = try Environment.small(folder)
         let table = try environment.makeTable()
         var model = Model()
-        var overlay: Overlay?
+        var layer: RecordLayer?
         for _ in 0..<120 {
             var changed = model
             let fate = random.number(0..<10)
             var transaction = try environment.beginWrite()
             do {
-                if fate < 8 || overlay != nil { transaction.collect(over: overlay) }
+                if fate < 8 || layer != nil { transaction.collect(over: layer) }
                 if fate == 8 { try transaction.fold() }
                 try change(&transaction, table, &changed, depth: 2, &random)
                 if fate == 9 { try transaction.fold() }
-                let after = transaction.sharedOverlay()
+                let after = transaction.sharedLayer()
                 try transaction.commit()
                 if let after {
                     // Another process builds the same from the log.
-                    let told = overlay?.copy() ?? Overlay()
+                    let told = layer?.copy() ?? RecordLayer()
                     let view = try environment.beginRead()
                     try after.forEachLogged { table, key, value in
                         if let value {
@@ -61,17 +61,17 @@ import TestSupport
                         }
                     }
                     told.startLog()
-                    overlay = random.chance(percent: 50) ? told : after
+                    layer = random.chance(percent: 50) ? told : after
                     after.startLog()
                 } else {
-                    overlay = nil
+                    layer = nil
                 }
                 model = changed
             } catch is Refusal {}
-            try compare(environment, table, model, &random, over: overlay)
+            try compare(environment, table, model, &random, over: layer)
         }
         try environment.write { transaction in
-            transaction.collect(over: overlay)
+            transaction.collect(over: layer)
             try transaction.fold()
         }
         try compare(environment, table, model, &random)
@@ -112,11 +112,11 @@ import TestSupport
 
     private func compare(
         _ environment: Environment, _ table: Table, _ model: Model, _ random: inout SeededGenerator,
-        over overlay: Overlay? = nil
+        over layer: RecordLayer? = nil
     ) throws {
         let keys = model.keys.sorted { $0.lexicographicallyPrecedes($1) }
         var transaction = try environment.beginRead()
-        transaction.overlay = overlay
+        transaction.layer = layer
         let view = transaction.view
         #expect(try view.records(of: table).map(\.0) == keys)
         var cursor = try view.cursor(table)

@@ -19,6 +19,9 @@ public struct ByteWriter: Sendable {
         bytes.append(bytesOf: word.bigEndian)
     }
 
+    /// Appends the bytes of a span.
+    public mutating func append(raw span: RawSpan) { bytes.append(contentsOf: span) }
+
     /// Overwrites the bytes at `offset` with `word`.
     public mutating func overwrite<Word: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _ word: Word) {
         bytes.overwrite(offset, bytesOf: word.littleEndian)

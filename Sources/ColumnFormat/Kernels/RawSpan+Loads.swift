@@ -62,9 +62,9 @@ extension RawSpan {
         return true
     }
 
-    /// Returns the big-endian number at `offset`; `nil` if the bytes end before it.
-    public func number(_ offset: Int) -> UInt64? {
-        offset >= 0 && offset + 8 <= byteCount ? loadBigEndian(offset, as: UInt64.self) : nil
+    /// Returns the little-endian word at `offset`; zero if the bytes end before it.
+    public func word(_ offset: Int) -> UInt64 {
+        offset >= 0 && offset + 8 <= byteCount ? load(offset, as: UInt64.self) : 0
     }
 
     /// Returns the big-endian word at `offset`, the form of hashes in keys; zero if the bytes end before it.

@@ -25,9 +25,6 @@ public struct RecordWriter: Sendable {
         if let text { append(text) }
     }
 
-    /// Appends bytes without their number.
-    public mutating func append(raw span: RawSpan) { writer.bytes.append(contentsOf: span) }
-
     /// The fields alone, for records inside other records.
     public var bytes: [UInt8] { writer.bytes }
 

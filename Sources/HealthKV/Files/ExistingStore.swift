@@ -31,7 +31,7 @@ struct ExistingStore {
     private static func look(
         _ environment: Environment, _ path: String, readOnly: Bool
     ) throws -> ExistingStore? {
-        var transaction = try environment.beginRead()
+        let transaction = try environment.beginRead()
         let names = try transaction.view.tableNames()
         if names.isEmpty {
             guard readOnly else { return nil }
@@ -43,7 +43,6 @@ struct ExistingStore {
         guard try !StoreHeader.isRetired(transaction.view, tables) else {
             throw RetiredFile(file: try environment.dataFile())
         }
-        transaction.overlay = try Journal.commits(in: transaction.view, tables).overlay
         let header = try StoreHeader.read(transaction.view, tables)
         return ExistingStore(
             tables: tables, storeID: header.storeID, number: UInt64(transaction.id), header: header.transaction)

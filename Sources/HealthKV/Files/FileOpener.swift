@@ -72,7 +72,8 @@ struct FileOpener {
         do {
             try FileOpener.catchingUp(file.environment) {
                 if !options.limits.ignoresPlace {
-                    try StorePlace.settle(file.environment, file.tables, folder, options, notices)
+                    try StorePlace.settle(
+                        file.environment, file.tables, try file.presentJournalFile(), folder, options, notices)
                 }
                 try replacement.removeLeftover(file.environment, file.tables)
                 try file.written.begin(folder, at: file.header().token)
@@ -169,7 +170,8 @@ struct FileOpener {
         let copy = try UnfinishedFolder(in: temporary, prefix: UnfinishedFolder.copyPrefix)
         // The map keeps the file alive; its name is not needed.
         defer { copy.remove() }
-        try copySnapshot(to: copy.path + "/data.mdb")
+        try copyStore(to: copy.path)
+        defer { FileSystem.remove(copy.path + "/" + StoreFiles.journal) }
         notices.post(
             .withoutLocks, folder, "The lock file cannot be used: a copy is read, made when the store was opened")
         do {
@@ -178,6 +180,27 @@ struct FileOpener {
         } catch {
             throw StoreError.retold(error, of: folder)
         }
+    }
+
+    /// Copies the tables and the journal over them. Begins anew if another process has moved the journal into the tables
+    /// meanwhile, since it may have written over what belongs to the copied tables.
+    private func copyStore(to target: String) throws {
+        let journal = "/" + StoreFiles.journal
+        for _ in 0..<options.limits.copyAttempts {
+            try copySnapshot(to: target + "/data.mdb")
+            guard let source = try JournalFile.open(folder + journal, readOnly: true) else { return }
+            let bytes = source.bytes(at: 0, count: source.byteCount) ?? []
+            FileSystem.remove(target + journal)
+            guard FileSystem.writeSmallFile(target + journal, bytes) else {
+                throw StoreError(.storage, path: target, "The copy to read from cannot be written")
+            }
+            if DataFile(data)?.metas()?.newestTransaction == DataFile(target + "/data.mdb")?.metas()?.newestTransaction
+            {
+                return
+            }
+        }
+        throw StoreError(
+            .busy, path: folder, "A writer changed the file again and again while it was read without locks")
     }
 
     private func copySnapshot(to target: String) throws(StoreError) {

@@ -33,14 +33,33 @@ final class OpenFile: Sendable {
     private let looked = Atomic<Int64>(0)
     /// The end of the disk space that is reserved for the file.
     private let reserved = Atomic<Int>(0)
-    /// The journal as this process last saw it.
-    private let journal = Monitor<JournaledCommits?>(nil)
+    private let journal = Monitor(SeenJournal())
     private static let lookInterval: Int64 = 10_000_000
     /// The time up to which this process knows who wrote to the file: it walked the file, or the last write was its
     /// own. Nanoseconds since 1970.
     private let knownUntil = Atomic<Int64>(FileSystem.nanosecondsSince1970)
     /// Whether another process has written to the file since.
     private let isForeign = Atomic<Bool>(false)
+
+    /// The journal as this process last saw it.
+    private struct SeenJournal {
+        var known: JournaledCommits?
+        var file: JournalFile?
+        /// Whether there was a commit for a journal.
+        var isWanted = false
+
+        mutating func open(_ environment: Environment) throws {
+            let isReadOnly = environment.options.readOnly || environment.options.immutable
+            let path = environment.path + "/" + StoreFiles.journal
+            do {
+                file = try JournalFile.open(path, readOnly: isReadOnly)
+            } catch {
+                throw StoreError(
+                    error.isRefusal ? .accessDenied : .damaged, path: path,
+                    "The journal, which holds the last commits, cannot be read", underlying: error)
+            }
+        }
+    }
 
     init(
         environment: Environment, tables: Tables, access: Access, data: FileIdentity, lock: FileIdentity?,
@@ -114,33 +133,76 @@ final class OpenFile: Sendable {
     /// Begins to read the store, with the journal laid over the tables.
     func beginRead() throws -> LMDB.ReadTransaction {
         var transaction = try environment.beginRead()
-        transaction.overlay = try journal(of: transaction.view).overlay
+        transaction.layer = try journal(of: transaction.view, transaction: transaction.id).layer
         return transaction
     }
 
-    /// Returns the commits in the journal of a snapshot. Reads only those that this process does not know.
+    /// Returns the commits in the journal. Reads only those that this process does not know.
     ///
-    /// - Parameter isWriting: whether the view is that of a transaction that has written nothing yet, so that it sees
-    ///   what the transaction before it left.
-    func journal(of view: View, isWriting: Bool = false) throws -> JournaledCommits {
-        let known = journal.withLock { $0 }
-        let transaction = view.transactionID - (isWriting ? 1 : 0)
-        if let known, known.transaction == transaction { return known }
-        var found = try Journal.commits(in: view, tables, known: known)
-        found.transaction = transaction
+    /// - Parameters:
+    ///   - view: a view of the tables, without anything that lies over them.
+    ///   - transaction: the number of its snapshot.
+    func journal(of view: View, transaction: Int) throws -> JournaledCommits {
+        let (known, file) = try journal.withLock { journal in
+            if journal.file == nil, journal.known?.transaction != transaction { try journal.open(environment) }
+            return (journal.known, journal.file)
+        }
+        if let known, known.transaction == transaction {
+            guard let file, Journal.goesOn(known, in: file) else { return known }
+        }
+        let found = try Journal.commits(in: view, tables, file, transaction: transaction, known: known)
         note(found)
         return found
     }
 
     /// Notes the journal of a snapshot, for the transactions that follow.
     func note(_ found: JournaledCommits) {
-        journal.withLock { known in
-            if known.map({ $0.transaction < found.transaction }) ?? true { known = found }
+        journal.withLock { journal in
+            if let known = journal.known, (known.transaction, known.last) > (found.transaction, found.last) { return }
+            journal.known = found
         }
     }
 
     /// The number of commits in the journal, as far as this process has seen.
-    var journaledCommits: Int { journal.withLock { $0?.count ?? 0 } }
+    var journaledCommits: Int { journal.withLock { $0.known?.count ?? 0 } }
+
+    /// Returns `true` if this process knows the journal of a snapshot, and nothing follows it.
+    func knowsJournal(of transaction: Int) -> Bool {
+        journal.withLock { journal in
+            guard let known = journal.known, known.transaction == transaction else { return false }
+            return journal.file.map { !Journal.goesOn(known, in: $0) } ?? true
+        }
+    }
+
+    /// The file of the journal; `nil` if there is none yet.
+    var journalFile: JournalFile? { journal.withLock { $0.file } }
+
+    /// Returns the file of the journal as it is in the folder now.
+    func presentJournalFile() throws -> JournalFile? {
+        try journal.withLock { journal in
+            if journal.file == nil { try journal.open(environment) }
+            return journal.file
+        }
+    }
+
+    /// Closes the file of the journal.
+    func closeJournal() { journal.withLock { $0.file = nil } }
+
+    /// Notes a commit to the tables that a journal would have taken. Most stores are written to in bulk, or read only:
+    /// the file is made for the second small commit of a process.
+    func noteSmallCommit() { journal.withLock { $0.isWanted = true } }
+
+    /// Makes the file of the journal, if it is wanted. A process that has found none looks for it again with the next snapshot of the
+    /// tables, so the commit that follows must write to the tables.
+    func makeJournalFile(byteCount: Int) throws {
+        try journal.withLock { journal in
+            guard journal.file == nil, journal.isWanted else { return }
+            let path = environment.path + "/" + StoreFiles.journal
+            // Without the file commits go to the tables.
+            _ = JournalFile.make(path, byteCount: byteCount, mode: environment.options.fileMode)
+            try journal.open(environment)
+        }
+    }
 
     /// Returns `true` if the file is marked as retired: another file takes its place.
     func isRetired() throws -> Bool {

@@ -5,10 +5,14 @@ import LMDB
 /// and a crash in between leaves a file that it refuses forever. So the file is created under another name and renamed
 /// once it is complete: a process that finds `data.mdb` finds a store.
 enum StoreFiles {
+    /// The file of the journal.
+    static let journal = "data.journal"
+
     /// Returns `true` if a store leaves files or folders of this name. Files of anyone else are neither touched nor
     /// mixed with.
     static func isOwnName(_ name: String) -> Bool {
-        name.hasPrefix(UnfinishedFolder.prefix) || name == "lock.mdb" || name.hasPrefix("closed.stamp")
+        name.hasPrefix(UnfinishedFolder.prefix) || name == "lock.mdb" || name.hasPrefix(journal)
+            || name.hasPrefix("closed.stamp")
             || name.hasPrefix(".")
     }
 

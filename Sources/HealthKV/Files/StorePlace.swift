@@ -57,18 +57,18 @@ struct StorePlace: Equatable {
 
     /// Compares the file with its record, and turns a copy into another replica.
     static func settle(
-        _ environment: Environment, _ tables: Tables, _ folder: String, _ options: StoreOptions,
-        _ notices: NoticeBoard
+        _ environment: Environment, _ tables: Tables, _ journal: JournalFile?, _ folder: String,
+        _ options: StoreOptions, _ notices: NoticeBoard
     ) throws {
         guard let place = StorePlace(of: folder + "/data.mdb") else { return }
         let written = WrittenPlace.token(of: folder)
-        if try isSettled(place, written, environment, tables) { return }
+        if try isSettled(place, written, environment, tables, journal) { return }
         var transaction = try environment.beginWrite()
-        try Journal.moveToTables(in: &transaction, tables)
         // Another process may have done this meanwhile, or put another file in the place of this one.
         let isRetired = try StoreHeader.isRetired(transaction.view, tables)
         let known = try read(transaction.view, tables)
         if isRetired { return }
+        try Journal.moveToTables(in: &transaction, tables, journal)
         var header = try StoreHeader.read(transaction.view, tables)
         let isMoved = known.map { !$0.isSame(as: place) } ?? true
         let isRolledBack = try WrittenPlace.isRolledBack(written, header, transaction.view, tables)
@@ -99,13 +99,15 @@ struct StorePlace: Equatable {
 
     /// Returns `true` if the file is where it was last written, and is not older than its attribute says.
     private static func isSettled(
-        _ place: StorePlace, _ written: ChangeToken?, _ environment: Environment, _ tables: Tables
+        _ place: StorePlace, _ written: ChangeToken?, _ environment: Environment, _ tables: Tables,
+        _ journal: JournalFile?
     ) throws -> Bool {
         var transaction = try environment.beginRead()
-        transaction.overlay = try Journal.commits(in: transaction.view, tables).overlay
         guard let known = try read(transaction.view, tables), known.isSame(as: place) else { return false }
         // The successor of a retired file is checked when it is opened.
         if try StoreHeader.isRetired(transaction.view, tables) { return true }
+        transaction.layer =
+            try Journal.commits(in: transaction.view, tables, journal, transaction: transaction.id).layer
         let header = try StoreHeader.read(transaction.view, tables)
         return try !WrittenPlace.isRolledBack(written, header, transaction.view, tables)
     }

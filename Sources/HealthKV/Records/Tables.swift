@@ -24,6 +24,9 @@ struct Tables: Sendable {
 
     subscript(_ code: TableCode) -> Table { tables[Int(code.rawValue) - 1] }
 
+    /// All tables, in the order of their codes.
+    var all: [Table] { tables }
+
     /// Returns the code of one of these tables.
     func code(of table: Table) -> TableCode { TableCode.allCases[tables.firstIndex(of: table)!] }
 }

@@ -38,13 +38,13 @@ enum InPlaceCompaction {
         guard !isRetired, old.isInPlace(core.path) else {
             throw StoreError(.busy, path: core.path, "Another process has just replaced the file")
         }
-        // The retired header must not lie below the journal's.
-        try Journal.moveToTables(in: &lmdb, old.tables)
+        let journal = try old.journal(of: lmdb.view, transaction: lmdb.id - 1)
         let made = try UnfinishedFolder(in: core.path)
         defer { made.remove() }
         do {
             try old.environment.copy(toFolder: made.path, compacting: true)
-            try StoreCopy.settle(made.path, compacting: true, keepsPlace: true, core.options.limits)
+            try StoreCopy.settle(
+                made.path, compacting: true, keepsPlace: true, journal, of: old.tables, core.options.limits)
         } catch {
             throw StoreError.retold(StoreError.ofCopy(error, store: core.path), of: core.path)
         }

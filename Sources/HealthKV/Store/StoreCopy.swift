@@ -46,7 +46,8 @@ enum StoreCopy {
     /// place that fits no file, so that it is recognized as a copy even if it is written over the file that it was made
     /// from.
     static func settle(
-        _ folder: String, compacting: Bool, keepsPlace: Bool = false, _ limits: EngineLimits
+        _ folder: String, compacting: Bool, keepsPlace: Bool = false, _ journal: JournaledCommits, of source: Tables,
+        _ limits: EngineLimits
     ) throws {
         limits.atCopy?(folder)
         var lmdb = Environment.Options()
@@ -60,7 +61,7 @@ enum StoreCopy {
         if !compacting { try verifyHeader(environment, folder) }
         var transaction = try environment.beginWrite()
         let tables = try Tables(creatingIn: &transaction, environment)
-        try Journal.moveToTables(in: &transaction, tables)
+        try Journal.put(journal, of: source, into: &transaction, tables)
         var header = try StoreHeader.read(transaction.view, tables)
         header.transaction = UInt64(transaction.id)
         try transaction.put(tables[.meta], StoreHeader.key, header.value)
@@ -74,13 +75,18 @@ enum StoreCopy {
     }
 
     private static func verifyHeader(_ environment: Environment, _ folder: String) throws {
-        var transaction = try environment.beginRead()
-        guard let tables = try Tables(in: transaction, environment) else {
-            throw StoreError(.damaged, path: folder, "The copy has not all tables")
-        }
-        transaction.overlay = try Journal.commits(in: transaction.view, tables).overlay
-        guard try StoreHeader.read(transaction.view, tables).transaction == UInt64(transaction.id)
+        let transaction = try environment.beginRead()
+        guard let tables = try Tables(in: transaction, environment),
+            try StoreHeader.read(transaction.view, tables).transaction == UInt64(transaction.id)
         else { throw StoreError(.damaged, path: folder, "The copy does not agree with itself") }
+    }
+
+    /// Returns what lies over the tables now. A copy that is made later either has the same tables, or has it all.
+    private static func presentJournal(of file: OpenFile, in core: StoreCore) throws -> JournaledCommits {
+        let transaction = try core.begin(file)
+        let isRetired = try file.isRetired(in: transaction)
+        if isRetired { return JournaledCommits(transaction: transaction.id) }
+        return try file.journal(of: transaction.view, transaction: transaction.id)
     }
 
     /// Copies the file. If another process replaces the file meanwhile, starts over with its successor.
@@ -90,8 +96,9 @@ enum StoreCopy {
         while true {
             let file = try Following.presentFile(in: core)
             do {
+                let journal = try presentJournal(of: file, in: core)
                 try file.environment.copy(toFolder: folder, compacting: compacting, progress: progress)
-                return try settle(folder, compacting: compacting, core.options.limits)
+                return try settle(folder, compacting: compacting, journal, of: file.tables, core.options.limits)
             } catch {
                 let isRetired = (try? file.isRetired()) ?? false
                 if file.isInPlace(core.path), !isRetired { throw error }

@@ -46,9 +46,9 @@ extension StoreCore {
         _ lmdb: consuming LMDB.WriteTransaction, _ file: OpenFile, _ room: Room, _ target: Target,
         _ body: (inout WriteTransaction) throws -> Void
     ) throws -> Bool {
-        let journal = try file.journal(of: lmdb.view, isWriting: true)
-        let isJournaled = mayJournal(to: target, journal, room)
-        if isJournaled || journal.count > 0 { lmdb.collect(over: journal.overlay) }
+        let journal = try file.journal(of: lmdb.view, transaction: lmdb.id - 1)
+        let isJournaled = try mayJournal(to: target, journal, room, file)
+        if isJournaled || journal.count > 0 { lmdb.collect(over: journal.layer) }
         let context = try makeContext(of: lmdb, file, journal, verified: nil)
         if target != .nothing { context.state.header.commit += 1 }
         context.state.mark = UInt64.random(in: 1 ... .max)
@@ -56,7 +56,7 @@ extension StoreCore {
         let writing = WriteEnvironment(
             now: options.clock, source: options.source, encoder: encoder, pageSize: file.environment.pageSize,
             path: path, limits: options.limits, filters: filters)
-        filters.begin(lmdb.id, of: file.data)
+        filters.begin(context.state.header.commit, of: file.data)
         var isFollowed = false
         defer { if !isFollowed { filters.forget() } }
         var transaction = WriteTransaction(lmdb, context: context, environment: writing)
@@ -67,24 +67,27 @@ extension StoreCore {
             isFollowed = true
             return false
         }
+        let isNearTheEnd = transaction.state.adds && RoomKeeping.mayFill(room, transaction.state, file, in: self)
+        if isNearTheEnd { try transaction.moveToTables() }
         try CommitRecords.put(in: &transaction)
-        if transaction.state.adds, RoomKeeping.mayFill(room, transaction.state, file, in: self) {
-            try transaction.moveToTables()
-            try RoomKeeping.demandReserve(&transaction, file, in: self)
-        }
-        let journaled = try Journal.append(in: &transaction)
+        if isNearTheEnd { try RoomKeeping.demandReserve(&transaction, file, in: self) }
         let addedRuns = transaction.state.addedRuns
         let madeStale = !context.state.stale.isEmpty
-        let number = transaction.lmdb.id
         let place = transaction.state.header.token
+        let bytes = transaction.state.bytes
+        let frame = try makeFrame(of: &transaction, file)
         do {
-            try transaction.commitToDisk()
+            if let frame {
+                try writeFrame(frame, of: transaction, file)
+            } else {
+                try transaction.commitToDisk()
+                if target == .journal, bytes < WriteTransaction.journalLimit { file.noteSmallCommit() }
+                if journal.count > 0 { try? file.journalFile?.write(Journal.nothing, at: 0, flushes: false) }
+            }
         } catch {
             throw failedCommit(error, file)
         }
-        filters.committed(number)
-        file.note(journaled)
-        if journaled.count > 0 { lastJournaled.withLock { $0 = .now } }
+        filters.committed(place.commit)
         if !options.limits.ignoresPlace { file.written.note(place, file.data, path) }
         isFollowed = true
         learn(context.state.names)
@@ -97,10 +100,45 @@ extension StoreCore {
         return true
     }
 
+    private static let journalMargin = 256 << 10
+
     /// Returns `true` if a transaction begins by writing to the journal.
-    private func mayJournal(to target: Target, _ journal: JournaledCommits, _ room: Room) -> Bool {
-        target == .journal && options.limits.journaledCommits > journal.count && !room.isSmall
-            && room.refusal == nil && journal.overlay?.byteCount ?? 0 < options.limits.journaledBytes
+    private func mayJournal(to target: Target, _ journal: JournaledCommits, _ room: Room, _ file: OpenFile) throws
+        -> Bool
+    {
+        guard target == .journal, options.limits.journaledCommits > journal.count, !room.isSmall, room.refusal == nil,
+            // What is in the journal must find room in the tables at any time.
+            4 * (journal.layer?.byteCount ?? 0) + StoreCore.journalMargin < room.left
+        else { return false }
+        guard file.journalFile != nil else {
+            try file.makeJournalFile(byteCount: options.limits.journalFileBytes)
+            return false
+        }
+        return true
+    }
+
+    /// Returns the frame of a commit to the journal; `nil` if the commit is one to the tables, or does not fit.
+    private func makeFrame(of transaction: inout WriteTransaction, _ file: OpenFile) throws -> [UInt8]? {
+        guard let layer = transaction.lmdb.sharedLayer(), let journalFile = file.journalFile else { return nil }
+        let journal = transaction.context.journal
+        let frame = Journal.frame(of: transaction.commit, layer, after: journal, file.tables)
+        if Journal.hasRoom(frame.count, behind: journal, in: journalFile) { return frame }
+        try transaction.moveToTables()
+        try transaction.settleTarget()
+        try transaction.putHeader()
+        return nil
+    }
+
+    /// Makes a commit durable in the journal. LMDB's transaction, which has changed nothing, holds off other writers
+    /// until then.
+    private func writeFrame(
+        _ frame: [UInt8], of transaction: borrowing WriteTransaction, _ file: OpenFile
+    ) throws(LMDBError) {
+        guard let layer = transaction.lmdb.sharedLayer(), let journalFile = file.journalFile else { return }
+        let journal = transaction.context.journal
+        try journalFile.write(frame, at: journal.offset, flushes: !options.limits.skipsSync)
+        file.note(Journal.journal(after: journal, frame, layer))
+        lastJournaled.withLock { $0 = .now }
     }
 
     /// Converts the error of a failed commit. LMDB writes pages, syncs them, and then writes the meta page: before

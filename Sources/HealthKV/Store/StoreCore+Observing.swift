@@ -45,7 +45,7 @@ extension StoreCore {
         guard look.repeats < 20, let file = try? usableFile(), file.environment === look.environment,
             let info = try? file.environment.info()
         else { return false }
-        return UInt64(info.lastTransaction) == look.transaction
+        return UInt64(info.lastTransaction) == look.transaction && file.knowsJournal(of: info.lastTransaction)
     }
 
     private func look() throws -> Look {

@@ -16,13 +16,21 @@ extension StoreCore {
         _ ticket: ReadTicket, _ body: (borrowing ReadTransaction) throws -> Result
     ) throws -> Result {
         var file = try usableFile()
+        var attempts = 0
         while true {
             if file.seemsInPlace(path) {
                 var lmdb = try begin(file)
-                let place = SnapshotPlace(
-                    file: file.number, map: file.environment.mapNumber, transaction: lmdb.id)
-                if let context = try pool.take(place) ?? newContext(of: &lmdb, file) {
-                    lmdb.overlay = context.journal.overlay
+                if let journal = try journal(of: lmdb, file) {
+                    // Another process may have moved the journal into the tables since the snapshot was taken.
+                    attempts += 1
+                    if attempts < StoreCore.attempts, try isBehind(lmdb, file) { continue }
+                    let place = SnapshotPlace(
+                        file: file.number, map: file.environment.mapNumber, transaction: lmdb.id, commit: journal.last)
+                    lmdb.layer = journal.layer
+                    let context =
+                        try pool.take(place) ?? makeContext(of: lmdb, file, journal, verified: VerifiedBlocks())
+                    // The blocks that a context has verified lie in the memory of its own layer.
+                    lmdb.layer = context.journal.layer
                     return try run(body, lmdb, context, place, ticket)
                 }
             }
@@ -30,13 +38,22 @@ extension StoreCore {
         }
     }
 
-    /// Returns a new context for a reader; `nil` if another file has taken the place of this one.
-    private func newContext(of lmdb: inout LMDB.ReadTransaction, _ file: OpenFile) throws -> ReadContext? {
-        let isRetired = try file.isRetired(in: lmdb)
-        if isRetired { return nil }
-        let journal = try file.journal(of: lmdb.view)
-        lmdb.overlay = journal.overlay
-        return try makeContext(of: lmdb, file, journal, verified: VerifiedBlocks())
+    /// A process that is killed at the end of a commit may leave LMDB between two numbers until the next one writes.
+    private static let attempts = 64
+
+    private func isBehind(_ lmdb: borrowing LMDB.ReadTransaction, _ file: OpenFile) throws -> Bool {
+        guard file.access == .locked, file.journalFile != nil else { return false }
+        let last = try file.environment.lastTransaction
+        return last != lmdb.id
+    }
+
+    /// Returns the journal that a reader sees; `nil` if another file has taken the place of this one.
+    private func journal(of lmdb: borrowing LMDB.ReadTransaction, _ file: OpenFile) throws -> JournaledCommits? {
+        if !file.knowsJournal(of: lmdb.id) {
+            let isRetired = try file.isRetired(in: lmdb)
+            if isRetired { return nil }
+        }
+        return try file.journal(of: lmdb.view, transaction: lmdb.id)
     }
 
     private func run<Result>(

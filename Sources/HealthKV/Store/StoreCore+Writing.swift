@@ -150,7 +150,7 @@ extension StoreCore {
         return passed < StoreCore.upkeepPause ? StoreCore.upkeepPause - passed : nil
     }
 
-    private static let upkeepPause = Duration.milliseconds(500)
+    private static let upkeepPause = SummaryBacklog.pause
 
     /// Runs a step of upkeep that no caller waits for. Posts a notice when it fails, once for each reason.
     private func maintainIdly() -> WriterThread.IdleWork {

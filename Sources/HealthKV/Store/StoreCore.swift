@@ -129,12 +129,14 @@ final class StoreCore: Sendable {
         // Readers end by themselves, and no new one can begin, since every handle is closed.
         readers.wait { $0.isEmpty }
         while !environment.close() { pause(milliseconds: 1) }
+        file.closeJournal()
         // Before the stamp, which records when the file's attributes last changed.
         file.written.write(file.data, path)
         if mayStamp { CloseStamp.write(folder: path, file, options.limits) }
         if removesFolder.load(ordering: .relaxed) {
             FileSystem.remove(path + "/data.mdb")
             FileSystem.remove(path + "/lock.mdb")
+            FileSystem.remove(path + "/" + StoreFiles.journal)
             CloseStamp.remove(folder: path)
             FileSystem.removeFolder(path)
         }

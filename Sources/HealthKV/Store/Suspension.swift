@@ -24,6 +24,7 @@ enum Suspension {
             }
             pause(milliseconds: 1)
         }
+        file.closeJournal()
         core.pool.empty()
         file.written.write(file.data, core.path)
         core.state.withLock { $0.phase = .suspended }
@@ -50,7 +51,7 @@ enum Suspension {
     /// Returns the header, even while other processes let the file grow.
     private static func presentHeader(_ file: OpenFile, in core: StoreCore) throws -> StoreHeader {
         var transaction = try core.begin(file)
-        transaction.overlay = try file.journal(of: transaction.view).overlay
+        transaction.layer = try file.journal(of: transaction.view, transaction: transaction.id).layer
         return try StoreHeader.read(transaction.view, file.tables)
     }
 

@@ -3,131 +3,148 @@ import LMDB
 
 /// The journal: the last commits, whose records are not in their tables yet.
 ///
-/// A commit that changes little writes all that it changes into one record here, instead of into a page of each table.
-/// The tables then hold the store as of an earlier commit, and the journal the commits since. ``Overlay`` lays what they
-/// wrote over the tables, so that every read sees both. The next transaction that writes to the tables moves the records
-/// there first, and removes them here, in one LMDB transaction with its own changes.
+/// A commit that changes little writes all that it changes into one frame of the journal's file, with one write and one
+/// flush, instead of into a page of each table. The tables then hold the store as of an earlier commit, and the journal
+/// the commits since. ``RecordLayer`` lays what they wrote over the tables, so that every read sees both. The next
+/// transaction that writes to the tables moves the records there first.
+///
+/// A frame names the checksum of the frame before it, and the first one that of the header in the tables. Every
+/// transaction that writes to the tables rewrites that header, so the frames before it no longer follow, and the journal
+/// is empty without being touched: its file is written over from the beginning.
 enum Journal {
-    /// Returns the record of a commit.
-    ///
-    /// - Parameters:
-    ///   - overlay: the changes of the commit, as its log has them.
-    ///   - before: the commits before it.
-    static func record(
-        of commit: UInt64, _ overlay: Overlay, transaction: Int, before: JournaledCommits, tables: Tables
-    ) -> [UInt8] {
-        var record = RecordWriter()
-        record.append(UInt64(transaction))
-        record.append(before.folded)
-        record.append(before.chain)
-        overlay.forEachLogged { table, key, value in
-            record.append(tables.code(of: table).rawValue)
-            record.append(UInt16(key.byteCount))
+    /// The size of the fields before the changes of a frame.
+    private static let head = 32
+    /// More commits than this are never in the journal: the number bounds what a damaged frame can ask for.
+    private static let commitLimit: UInt64 = 1 << 20
+
+    /// Written over the beginning of a journal that was moved into the tables. Its frames do not follow the tables as they
+    /// are now, but would follow an older state that somebody copies back.
+    static let nothing = [UInt8](repeating: 0, count: head)
+
+    /// Returns the frame of a commit, whose changes a layer has logged.
+    static func frame(of commit: UInt64, _ layer: RecordLayer, after before: JournaledCommits, _ tables: Tables)
+        -> [UInt8]
+    {
+        var writer = ByteWriter(reserving: layer.loggedBytes + 16 * layer.logged + 2 * head)
+        writer.append(0 as UInt64)
+        writer.append(before.chain)
+        writer.append(0 as UInt64)
+        writer.append(commit)
+        layer.forEachLogged { table, key, value in
+            writer.append(tables.code(of: table).rawValue)
+            writer.append(UInt16(key.byteCount))
             if let value {
-                record.append(UInt32(value.byteCount))
-                record.append(raw: key)
-                record.append(raw: value)
+                writer.append(UInt32(value.byteCount))
+                writer.append(raw: key)
+                writer.append(raw: value)
             } else {
-                record.append(UInt32.max)
-                record.append(raw: key)
+                writer.append(UInt32.max)
+                writer.append(raw: key)
             }
         }
-        return record.value(table: .upkeep, key: JournaledCommits.key(commit), commit: commit)
+        writer.overwrite(16, UInt64(writer.count))
+        writer.overwrite(0, Checksum.hash(writer.bytes, 8..<writer.count))
+        return writer.bytes
     }
 
-    /// Writes the record of a commit whose changes were collected. Returns the journal after the commit.
-    static func append(in txn: inout WriteTransaction) throws -> JournaledCommits {
-        var journal = JournaledCommits(transaction: txn.lmdb.id)
-        guard let overlay = txn.lmdb.sharedOverlay() else { return journal }
-        var before = txn.context.journal
-        if before.count == 0 {
-            guard let header = try txn.lmdb.view.getBeneath(txn.context.tables[.meta], StoreHeader.key) else {
-                throw FormatError(.truncated, "header of the store")
-            }
-            (before.folded, before.last) = (txn.commit - 1, txn.commit - 1)
-            before.chain = Checksum.hash(header)
-        }
-        let value = record(
-            of: txn.commit, overlay, transaction: txn.lmdb.id, before: before, tables: txn.context.tables)
-        try txn.lmdb.putBeneath(
-            txn.context.tables[.upkeep], key: JournaledCommits.key(txn.commit).rawSpan, value: value.rawSpan)
-        overlay.startLog()
-        (journal.folded, journal.last) = (before.folded, txn.commit)
-        (journal.chain, journal.overlay) = (Checksum.hash(value.rawSpan), overlay)
+    /// Returns the journal after a frame was written.
+    static func journal(after before: JournaledCommits, _ frame: [UInt8], _ layer: RecordLayer) -> JournaledCommits {
+        var journal = before
+        layer.startLog()
+        journal.last += 1
+        journal.layer = layer
+        journal.chain = frame.rawBytes.word(0)
+        journal.offset += padded(frame.count)
         return journal
     }
 
-    /// Returns the commits in the journal of a snapshot.
+    /// Returns `true` if a frame follows the commits that are known.
+    static func goesOn(_ known: JournaledCommits, in file: JournalFile) -> Bool {
+        // A file of zeros has no frames.
+        known.chain != 0 && file.word(at: known.offset + 8) == known.chain
+    }
+
+    /// Returns the commits in the journal.
     ///
-    /// - Parameter known: those of an earlier snapshot, which need not be read again.
+    /// - Parameters:
+    ///   - view: a view of the tables, without anything that lies over them.
+    ///   - transaction: the number of its snapshot.
+    ///   - known: the commits that are already known. If they are those of another snapshot, they are read anew.
     static func commits(
-        in view: View, _ tables: Tables, known: JournaledCommits? = nil
+        in view: View, _ tables: Tables, _ file: JournalFile?, transaction: Int, known: JournaledCommits? = nil
     ) throws -> JournaledCommits {
-        var found = JournaledCommits(transaction: view.transactionID)
-        var cursor = try view.cursorBeneath(tables[.upkeep])
-        guard try cursor.seekAtOrBefore(JournaledCommits.key(.max)), cursor.key.hasPrefix([JournaledCommits.kind], count: 1)
-        else { return found }
-        let last = try commit(of: cursor.key)
-        let folded = try fields(of: cursor.value, last).folded
-        guard folded < last, last - folded <= commitLimit else { throw FormatError(.invalid, "journal") }
-        if let known, known.overlay != nil, known.folded == folded, known.last <= last {
+        var found: JournaledCommits
+        if let known, known.transaction == transaction {
             found = known
-            found.transaction = view.transactionID
         } else {
-            guard let header = try view.getBeneath(tables[.meta], StoreHeader.key),
-                try StoreHeader(header).commit == folded
-            else { throw FormatError(.misplaced, "journal") }
-            (found.folded, found.last, found.chain) = (folded, folded, Checksum.hash(header))
+            found = JournaledCommits(transaction: transaction)
+            found.base = try base(of: view, tables)
+            found.chain = found.base
+            let commit = try StoreHeader.read(view, tables).commit
+            (found.folded, found.last) = (commit, commit)
         }
-        guard found.last < last else { return found }
-        let overlay = found.overlay?.copy() ?? Overlay()
-        for commit in found.last + 1...last {
-            let key = JournaledCommits.key(commit)
-            guard try cursor.seekExact(key) else { throw FormatError(.invalid, "journal") }
-            try lay(cursor.value, commit, after: found, over: overlay, view, tables)
-            (found.last, found.chain) = (commit, Checksum.hash(cursor.value))
+        guard let file, goesOn(found, in: file) else { return found }
+        let layer = found.layer?.copy() ?? RecordLayer()
+        while goesOn(found, in: file), let frame = frame(after: found, in: file) {
+            try lay(frame, over: layer, view, tables)
+            found = journal(after: found, frame, layer)
         }
-        overlay.startLog()
-        found.overlay = overlay
+        if goesOn(found, in: file), hasFrame(behind: found, in: file) { throw FormatError(.checksum, "journal") }
         return found
     }
 
-    /// Moves the records of the journal into the tables, in a transaction that belongs to no open store.
-    static func moveToTables(in transaction: inout LMDB.WriteTransaction, _ tables: Tables) throws {
-        let journal = try commits(in: transaction.view, tables)
-        guard journal.count > 0 else { return }
-        transaction.collect(over: journal.overlay)
-        try transaction.fold()
-        for commit in journal.folded + 1...journal.last {
-            try transaction.delete(tables[.upkeep], JournaledCommits.key(commit))
+    /// Returns the frame that follows; `nil` if it is incomplete: then its commit never happened.
+    private static func frame(after before: JournaledCommits, in file: JournalFile) -> [UInt8]? {
+        guard let frame = frame(at: before.offset, in: file), frame.rawBytes.word(8) == before.chain,
+            frame.rawBytes.word(24) == before.last + 1
+        else { return nil }
+        return frame
+    }
+
+    /// Returns the frame at an offset; `nil` if there is none that is whole.
+    private static func frame(at offset: Int, in file: JournalFile) -> [UInt8]? {
+        let count = file.word(at: offset + 16)
+        guard count >= UInt64(head), count <= UInt64(file.byteCount),
+            let frame = file.bytes(at: offset, count: Int(count)), frame.rawBytes.word(16) == count,
+            frame.rawBytes.word(0) == Checksum.hash(frame, 8..<frame.count)
+        else { return nil }
+        return frame
+    }
+
+    /// Returns `true` if a later commit than the next one is in the file. Then the next one did happen, and is damaged.
+    private static func hasFrame(behind known: JournaledCommits, in file: JournalFile) -> Bool {
+        var offset = known.offset + 8
+        while offset + head <= file.byteCount {
+            let commit = file.word(at: offset + 24)
+            if commit > known.last + 1, commit - known.last < commitLimit, let frame = frame(at: offset, in: file),
+                frame.rawBytes.word(24) == commit
+            {
+                return true
+            }
+            offset += 8
         }
+        return false
     }
 
-    /// More commits than this are never in the journal: the number bounds what a damaged record can ask for.
-    private static let commitLimit: UInt64 = 1 << 20
-
-    private static func commit(of key: RawSpan) throws -> UInt64 {
-        guard key.byteCount == 9, let commit = key.number(1) else { throw FormatError(.misplaced, "journal") }
-        return commit
-    }
-
-    private static func fields(
-        of value: RawSpan, _ commit: UInt64
-    ) throws(FormatError) -> (transaction: UInt64, folded: UInt64, chain: UInt64) {
-        var record = try RecordReader(value, table: .upkeep, key: JournaledCommits.key(commit))
-        return (try record.read(UInt64.self), try record.read(UInt64.self), try record.read(UInt64.self))
-    }
-
-    /// Lays the changes of a commit over what the commits before it wrote.
-    private static func lay(
-        _ value: RawSpan, _ commit: UInt64, after before: JournaledCommits, over overlay: Overlay, _ view: View,
-        _ tables: Tables
-    ) throws {
-        var record = try RecordReader(value, table: .upkeep, key: JournaledCommits.key(commit))
-        _ = try record.read(UInt64.self)
-        guard try record.read(UInt64.self) == before.folded, try record.read(UInt64.self) == before.chain else {
-            throw FormatError(.misplaced, "journal")
+    /// Returns the checksum of the header in the tables, after which the first frame comes.
+    private static func base(of view: View, _ tables: Tables) throws -> UInt64 {
+        guard let header = try view.getBeneath(tables[.meta], StoreHeader.key) else {
+            throw FormatError(.truncated, "header of the store")
         }
+        return max(1, Checksum.hash(header))
+    }
+
+    private static func padded(_ count: Int) -> Int { (count + 7) & ~7 }
+
+    /// Returns `true` if a frame of this many bytes fits behind the commits that are known.
+    static func hasRoom(_ bytes: Int, behind known: JournaledCommits, in file: JournalFile) -> Bool {
+        bytes <= file.byteCount - known.offset
+    }
+
+    /// Lays the changes of a frame over what the commits before it wrote.
+    private static func lay(_ frame: [UInt8], over layer: RecordLayer, _ view: View, _ tables: Tables) throws {
+        var record = RecordReader(fields: frame.rawBytes)
+        _ = try record.readSpan(head)
         while !record.isAtEnd {
             guard let code = TableCode(rawValue: try record.read(UInt8.self)) else {
                 throw FormatError(.newer, "journal")
@@ -137,10 +154,31 @@ enum Journal {
             guard keyCount >= 1, keyCount <= 511 else { throw FormatError(.invalid, "journal") }
             let key = try record.readSpan(keyCount)
             if valueCount == .max {
-                overlay.remove(tables[code], key: key, isInTable: try view.getBeneath(tables[code], key) != nil)
+                let isInTable = try view.getBeneath(tables[code], key) != nil
+                layer.remove(tables[code], key: key, isInTable: isInTable)
             } else {
-                overlay.put(tables[code], key: key, value: try record.readSpan(Int(valueCount)))
+                layer.put(tables[code], key: key, value: try record.readSpan(Int(valueCount)))
             }
         }
+    }
+
+    /// Moves the records of the journal into the tables, in a transaction that belongs to no open store and has changed
+    /// nothing yet. The caller rewrites the header.
+    static func moveToTables(
+        in transaction: inout LMDB.WriteTransaction, _ tables: Tables, _ file: JournalFile?
+    ) throws {
+        let journal = try commits(in: transaction.view, tables, file, transaction: transaction.id - 1)
+        guard journal.count > 0 else { return }
+        transaction.collect(over: journal.layer)
+        try transaction.fold()
+    }
+
+    /// Puts what lies over the tables of a store into the tables of a copy, if the copy was made of these tables: a
+    /// later copy has it already.
+    static func put(
+        _ journal: JournaledCommits, of source: Tables, into transaction: inout LMDB.WriteTransaction, _ tables: Tables
+    ) throws {
+        guard let layer = journal.layer, try base(of: transaction.view, tables) == journal.base else { return }
+        try transaction.put(layer, of: source.all, into: tables.all)
     }
 }

@@ -11,6 +11,4 @@ enum UpkeepKind {
     static let condensedFeed: UInt8 = 4
     /// The content of a deleted sample (``ContentTable``).
     static let deletedContent: UInt8 = 5
-    /// A commit whose records are not in their tables yet (``Journal``).
-    static let journal: UInt8 = JournaledCommits.kind
 }

@@ -22,23 +22,24 @@ final class IdentityFilters: Sendable {
 
     private struct State {
         var filters: [Bounds: IdentityFilter] = [:]
-        /// The file and its last transaction that the filters reflect.
+        /// The file and its last commit that the filters reflect.
         var file: FileIdentity?
-        var transaction = 0
+        var commit: UInt64 = 0
     }
 
     private let state = Monitor(State())
 
-    /// Drops all filters unless the new transaction directly follows the last one that they reflect.
-    func begin(_ transaction: Int, of file: FileIdentity) {
+    /// Drops all filters unless the new commit directly follows the last one that they reflect. What only moves the
+    /// journal has the number of the last commit, and changes nothing that they reflect.
+    func begin(_ commit: UInt64, of file: FileIdentity) {
         state.withLock { state in
-            if state.file != file || transaction != state.transaction + 1 { state.filters = [:] }
+            if state.file != file || commit != state.commit + 1 && commit != state.commit { state.filters = [:] }
             state.file = file
-            state.transaction = transaction - 1
+            if commit != state.commit { state.commit = commit - 1 }
         }
     }
 
-    func committed(_ transaction: Int) { state.withLock { $0.transaction = transaction } }
+    func committed(_ commit: UInt64) { state.withLock { $0.commit = commit } }
 
     func forget() { state.withLock { $0.filters = [:] } }
 

@@ -8,6 +8,8 @@ struct SnapshotPlace: Sendable, Equatable {
     let map: Int
     /// LMDB's transaction id of the snapshot.
     let transaction: Int
+    /// The last commit in the journal over it.
+    let commit: UInt64
 }
 
 /// The contexts of ended reads, for the next reads of the same snapshot: what they learned of it stays true. A read of
@@ -36,7 +38,11 @@ final class ReadPool: Sendable {
         kept.withLock { kept in
             if kept.place != place {
                 // A reader that began earlier may end later.
-                if let known = kept.place, known.file == place.file, known.transaction > place.transaction { return }
+                if let known = kept.place, known.file == place.file,
+                    (known.transaction, known.commit) > (place.transaction, place.commit)
+                {
+                    return
+                }
                 swap(&dropped, &kept.contexts)
                 kept.place = place
             }

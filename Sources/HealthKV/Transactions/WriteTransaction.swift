@@ -49,19 +49,24 @@ public struct WriteTransaction: ~Copyable, SampleReading {
     }
 
     /// A transaction that writes more bytes than this writes to the tables.
-    private static let journalLimit = 64 << 10
+    static let journalLimit = 64 << 10
 
-    /// Moves what the journal and this transaction have written into the tables, and empties the journal. Further
-    /// changes go to the tables.
-    mutating func moveToTables() throws(LMDBError) {
-        guard lmdb.collectedBytes != nil else { return }
-        try lmdb.fold()
-        let journal = context.journal
-        context.journal = JournaledCommits(transaction: journal.transaction)
-        guard journal.count > 0 else { return }
-        for commit in journal.folded + 1...journal.last {
-            try lmdb.delete(context.tables[.upkeep], JournaledCommits.key(commit))
-        }
+    /// Moves what the journal and this transaction have written into the tables. Further changes go to the tables.
+    mutating func moveToTables() throws(LMDBError) { try lmdb.fold() }
+
+    /// Whether the transaction writes to the journal, as far as is known.
+    var isJournaled: Bool { lmdb.collectedBytes != nil }
+
+    /// Decides for good where the transaction writes to, before its last record.
+    mutating func settleTarget() throws(LMDBError) {
+        if let collected = lmdb.collectedBytes, collected > WriteTransaction.journalLimit { try moveToTables() }
+        // A commit to the journal leaves LMDB's last transaction as it is.
+        state.header.transaction = UInt64(isJournaled ? lmdb.id - 1 : lmdb.id)
+    }
+
+    /// The header as the last record: it does not change the target any more.
+    mutating func putHeader() throws(LMDBError) {
+        try lmdb.put(context.tables[.meta], StoreHeader.key, state.header.value)
     }
 
     @discardableResult

@@ -24,7 +24,7 @@ enum CommitRecords {
             for range in txn.state.stale.condensedRanges(of: type) { try StaleTable.mark(type, range, in: &txn) }
         }
         if txn.state.recountsRecords { txn.state.header.recordSum = try RecordSum.count(in: txn.snapshot) }
-        txn.state.header.transaction = UInt64(txn.lmdb.id)
-        try txn.put(.meta, StoreHeader.key, txn.state.header.value)
+        try txn.settleTarget()
+        try txn.putHeader()
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 
 /// A model of the data file on a disk: the durable content, and later writes, any part of which may be on the medium.
@@ -44,7 +45,7 @@ struct Disk {
             pending = []
         case .named: isNamed = true
         case .nameSynced: nameIsDurable = isNamed
-        case .line: break
+        case .line, .ofJournal: break
         }
     }
 
@@ -100,6 +101,65 @@ struct Disk {
         case let mode:
             let percent = [50, 10, 90][mode - 3]
             return (0..<count).map { _ in generator.chance(percent: percent) }
+        }
+    }
+}
+
+/// The two files of a store on a disk.
+struct StoreDisk {
+    /// Possible contents of both; `nil` for a file that is not there.
+    struct Image {
+        var data: [UInt8]?
+        var journal: [UInt8]?
+    }
+
+    private(set) var data: Disk
+    private(set) var journal = Disk()
+
+    /// - Parameter base: the files that an earlier run has left.
+    init(base: Image? = nil) {
+        data = base?.data.map { Disk(holding: $0) } ?? Disk()
+        journal = base?.journal.map { Disk(holding: $0) } ?? Disk()
+    }
+
+    var isOpen: Bool { data.isOpen || journal.isOpen }
+    var isNamed: Bool { data.isNamed }
+
+    mutating func apply(_ event: Timeline.Event) {
+        if case .ofJournal(let event) = event { journal.apply(event) } else { data.apply(event) }
+    }
+
+    /// The files as the process sees them, and as a killed process leaves them.
+    var whole: Image {
+        Image(data: data.isNamed ? data.whole : nil, journal: journal.isNamed ? journal.whole : nil)
+    }
+
+    /// Possible files after a power cut.
+    func cut(_ generator: inout SeededGenerator) -> Image {
+        let data = data.cut(&generator)
+        return Image(data: data, journal: journal.cut(&generator))
+    }
+}
+
+extension StoreDisk.Image {
+    /// The name of the journal beside a data file of this name.
+    static func journal(beside path: String) -> String {
+        path.hasSuffix("/data.mdb") ? String(path.dropLast("mdb".count)) + "journal" : path + ".journal"
+    }
+
+    init(at path: String) throws {
+        data = try RawFile.bytes(of: path)
+        journal = try? RawFile.bytes(of: StoreDisk.Image.journal(beside: path))
+    }
+
+    /// Writes the files, and removes those that are not there.
+    func write(to path: String) throws {
+        for (path, bytes) in [(path, data), (StoreDisk.Image.journal(beside: path), journal)] {
+            if let bytes {
+                try RawFile(path).replace(with: bytes)
+            } else {
+                try? FileManager.default.removeItem(atPath: path)
+            }
         }
     }
 }

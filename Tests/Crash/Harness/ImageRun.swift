@@ -14,11 +14,11 @@ struct ImageRun {
     private let keep: String
     private let keepsGoing: Bool
     private let job: String?
-    private let base: Disk
+    private let base: StoreDisk
 
     init(_ arguments: Arguments) throws {
         timeline = try Timeline(arguments)
-        base = try arguments.has("base") ? Disk(holding: RawFile.bytes(of: arguments.text("base"))) : Disk()
+        base = try arguments.has("base") ? StoreDisk(base: StoreDisk.Image(at: arguments.text("base"))) : StoreDisk()
         seed = try arguments.number("seed", default: 1)
         count = Int(try arguments.number("count", default: 1_000))
         shard = Int(try arguments.number("shard", default: 0))
@@ -76,33 +76,29 @@ struct ImageRun {
             say("at \(number) \(shares[number])")
             for pick in 0..<shares[number] {
                 var generator = SeededGenerator(seed: seed, part: number << 20 + pick)
-                let image = pick == 0 ? (disk.isNamed ? disk.whole : nil) : disk.cut(&generator)
+                let image = pick == 0 ? disk.whole : disk.cut(&generator)
                 try judge(image, history, "moment \(number) pick \(pick)", &generator)
             }
         }
     }
 
-    private func advance(_ event: Int, _ disk: inout Disk, _ history: inout History) {
+    private func advance(_ event: Int, _ disk: inout StoreDisk, _ history: inout History) {
         disk.apply(timeline.events[event])
         if case .line(let line) = timeline.events[event] { history.note(line) }
     }
 
     private func judge(
-        _ image: [UInt8]?, _ history: History, _ name: String, _ generator: inout SeededGenerator
+        _ image: StoreDisk.Image, _ history: History, _ name: String, _ generator: inout SeededGenerator
     ) throws {
         let path = folder + "/data.mdb"
-        if let image {
-            try RawFile(path).replace(with: image)
-        } else {
-            try? FileManager.default.removeItem(atPath: path)
-        }
+        try image.write(to: path)
         do {
             try Judge(folder: folder, job: job).judge(history, probe: Judge.probe(&generator))
         } catch let verdict as Verdict {
             say("loss \(name): \(verdict)")
-            if !keep.isEmpty, let image {
+            if !keep.isEmpty {
                 try FileManager.default.createDirectory(atPath: keep, withIntermediateDirectories: true)
-                try RawFile(keep + "/" + name.replacingOccurrences(of: " ", with: "-") + ".mdb").replace(with: image)
+                try image.write(to: keep + "/" + name.replacingOccurrences(of: " ", with: "-") + ".mdb")
             }
             if !keepsGoing { exit(1) }
         }
@@ -118,12 +114,14 @@ extension Timeline {
     static func cut(_ arguments: Arguments) throws {
         let timeline = try Timeline(arguments)
         var generator = SeededGenerator(seed: try arguments.number("seed", default: 1), part: 0)
-        var disk = Disk()
+        var disk = StoreDisk()
         // Cut in the second half of the run, so that the file has enough content to continue with.
         for event in timeline.events.prefix(generator.number(timeline.events.count / 2..<timeline.events.count)) {
             disk.apply(event)
         }
-        try RawFile(try arguments.text("output")).replace(with: disk.cut(&generator) ?? disk.durable)
+        var image = disk.cut(&generator)
+        image.data = image.data ?? disk.data.durable
+        try image.write(to: try arguments.text("output"))
     }
 }
 

@@ -118,7 +118,7 @@ enum Openings {
         }
         guard report.isClean else { throw Verdict(loss: .half, detail: "check finds \(report.findings)") }
         let names = try FileManager.default.contentsOfDirectory(atPath: place + "/store").sorted()
-        let own: Set = ["data.mdb", "lock.mdb", "closed.stamp"]
+        let own: Set = ["data.mdb", "lock.mdb", "closed.stamp", "data.journal"]
         guard own.isSuperset(of: names) else { throw Verdict(loss: .half, detail: "the folder holds \(names)") }
     }
 }

@@ -46,7 +46,7 @@ struct RecordedLog {
     }
 }
 
-/// The events of one store's data file, together with the lines of its journal.
+/// The events of one store's data file and journal, together with the lines of what the process acknowledged.
 struct Timeline {
     enum Event {
         case write(offset: Int, bytes: ArraySlice<UInt8>, isSynced: Bool)
@@ -57,6 +57,8 @@ struct Timeline {
         /// The name survives a power cut from here on.
         case nameSynced
         case line(JournalLine)
+        /// The same of the journal's file.
+        indirect case ofJournal(Event)
 
         var changesDisk: Bool { if case .line = self { false } else { true } }
     }
@@ -72,6 +74,11 @@ struct Timeline {
         // A file that existed before the run is only opened.
         let found = log.records.last { isOf($0, .named) } ?? log.records.last { isOf($0, .opened) }
         guard let naming = found else { throw RecordedLog.Damaged(description: "the log does not tell of \(path)") }
+        let journalPath = String(path.dropLast("mdb".count)) + "journal"
+        func isOfJournal(_ record: RecordedLog.Record, _ kind: RecordedLog.Kind) -> Bool {
+            record.kind == kind && String(decoding: record.bytes, as: UTF8.self) == journalPath
+        }
+        let journal = log.records.last { isOfJournal($0, .named) } ?? log.records.last { isOfJournal($0, .opened) }
         var text = ""
         for record in log.records {
             switch record.kind {
@@ -85,10 +92,16 @@ struct Timeline {
                     text = String(text[text.index(after: end)...])
                 }
             case .named where isOf(record, .named): events.append(.named)
+            case .named where isOfJournal(record, .named): events.append(.ofJournal(.named))
+            case .folderSynced where journal.map { $0.kind == .named && record.file == UInt64($0.offset) } ?? false:
+                events.append(.ofJournal(.nameSynced))
+                if naming.kind == .named && record.file == UInt64(naming.offset) { events.append(.nameSynced) }
             case .folderSynced where naming.kind == .named && record.file == UInt64(naming.offset):
                 events.append(.nameSynced)
             default:
-                if record.file == naming.file, let event = Timeline.event(record) { events.append(event) }
+                guard let event = Timeline.event(record) else { continue }
+                if record.file == naming.file { events.append(event) }
+                if let journal, record.file == journal.file { events.append(.ofJournal(event)) }
             }
         }
         history.rewind()

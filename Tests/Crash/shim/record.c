@@ -1,4 +1,5 @@
-// Preloaded into a process that works on a store: records, in order, its calls on data.mdb and its acknowledgements.
+// Preloaded into a process that works on a store: records, in order, its calls on data.mdb and its journal, and its
+// acknowledgements.
 //
 //   HEALTHKV_RECORD_FOLDER   files named data.mdb and acks in this folder or below are recorded
 //   HEALTHKV_RECORD_LOG      the log file; appended through a separate descriptor
@@ -85,6 +86,7 @@ static enum tracking tracking_of(const char *path, int flags) {
     if (log_descriptor < 0 || strncmp(path, folder, length) || (path[length] && path[length] != '/')) return IGNORED;
     if (name && !strcmp(name, "/acks")) return ACKS;
     if (name && !strcmp(name, "/data.mdb")) return flags & O_DSYNC ? DATA_SYNCED : DATA;
+    if (name && !strncmp(name, "/data.journal", 13)) return DATA;
     return flags & O_DIRECTORY || !(flags & (O_WRONLY | O_RDWR)) ? FOLDER : IGNORED;
 }
 

@@ -118,7 +118,7 @@ import TestSupport
 
         private func journal() throws -> JournaledCommits {
             let lmdb = try file.beginRead()
-            return try file.journal(of: lmdb.view)
+            return try file.journal(of: lmdb.view, transaction: lmdb.id)
         }
     }
 

@@ -66,6 +66,7 @@ final class ModelRun: @unchecked Sendable {
         limits.tombstonesPerStep = random.number(1..<9)
         limits.importWindow = random.number(5..<60)
         limits.importLookups = random.number(0..<40)
+        limits.journaledCommits = random.pick([0, 1, 3, 20, 256])
         limits.skipsSync = true
         // Copies are compared with the original in all they hold.
         limits.ignoresPlace = true

@@ -8,20 +8,20 @@
 
 /// Records that lie over the tables of a snapshot. Each takes the place of the record with its key, or hides it.
 ///
-/// A read transaction with an overlay shows the tables as if the overlay's records were in them. A write transaction
-/// with an overlay collects its changes there, and ``WriteTransaction/fold()`` moves all of them into the tables.
+/// A read transaction with a layer shows the tables as if the layer's records were in them. A write transaction
+/// with a layer collects its changes there, and ``WriteTransaction/fold()`` moves all of them into the tables.
 ///
-/// A transaction changes only an overlay of its own, which ``copy()`` makes in a few microseconds: copies share the
+/// A transaction changes only a layer of its own, which ``copy()`` makes in a few microseconds: copies share the
 /// bytes of keys and values, which never move and never change.
 @safe
-public final class Overlay: @unchecked Sendable {
-    // @unchecked Sendable: only the write transaction that owns an overlay changes it, before others see it.
-    // unsafe: the pointers of the entries lead into `memory`, which is alive as long as the overlay.
+public final class RecordLayer: @unchecked Sendable {
+    // @unchecked Sendable: only the write transaction that owns a layer changes it, before others see it.
+    // unsafe: the pointers of the entries lead into `memory`, which is alive as long as the layer.
 
     /// The records of each table by the table's C number, in the order of keys.
     @usableFromInline private(set) var tables: [[Entry]] = unsafe []
-    private var memory = OverlayMemory(behind: nil)
-    /// Whether this overlay may add bytes to `memory`, which it shares with the overlays that it was copied from.
+    private var memory = LayerMemory(behind: nil)
+    /// Whether this layer may add bytes to `memory`, which it shares with the layers that it was copied from.
     private var ownsMemory = true
     /// The changes since ``startLog()``, in their order.
     private var log: [Logged] = unsafe []
@@ -56,14 +56,14 @@ public final class Overlay: @unchecked Sendable {
 
     public init() {}
 
-    private init(copying other: Overlay) {
+    private init(copying other: RecordLayer) {
         unsafe tables = other.tables
         memory = other.memory
         ownsMemory = false
     }
 
-    /// Returns an overlay with the same records, whose changes do not affect this one.
-    public func copy() -> Overlay { Overlay(copying: self) }
+    /// Returns a layer with the same records, whose changes do not affect this one.
+    public func copy() -> RecordLayer { RecordLayer(copying: self) }
 
     public var isEmpty: Bool { unsafe tables.allSatisfy { unsafe $0.isEmpty } }
 
@@ -92,9 +92,9 @@ public final class Overlay: @unchecked Sendable {
         let number = Int(table.dbi)
         guard unsafe number < tables.count else { return nil }
         return unsafe key.withUnsafeBytes { bytes in
-            let index = unsafe Overlay.lowerBound(tables[number], bytes)
+            let index = unsafe RecordLayer.lowerBound(tables[number], bytes)
             guard unsafe index < tables[number].count,
-                unsafe Overlay.order(tables[number][index], bytes, Overlay.prefix(bytes)) == 0
+                unsafe RecordLayer.order(tables[number][index], bytes, RecordLayer.prefix(bytes)) == 0
             else { return nil }
             return unsafe tables[number][index]
         }
@@ -102,7 +102,7 @@ public final class Overlay: @unchecked Sendable {
 }
 
 // Order of keys, as LMDB has it: byte by byte, and a key before all that it begins.
-extension Overlay {
+extension RecordLayer {
     static func prefix(_ key: UnsafeRawBufferPointer) -> UInt64 {
         if key.count >= 8 { return UInt64(bigEndian: unsafe key.loadUnaligned(as: UInt64.self)) }
         var prefix: UInt64 = 0
@@ -126,7 +126,7 @@ extension Overlay {
 
     /// Returns the index of the first entry whose key is not less than a key.
     static func lowerBound(_ entries: [Entry], _ key: UnsafeRawBufferPointer) -> Int {
-        let prefix = unsafe Overlay.prefix(key)
+        let prefix = unsafe RecordLayer.prefix(key)
         var (low, high) = (0, unsafe entries.count)
         while low < high {
             let middle = (low + high) / 2
@@ -137,7 +137,7 @@ extension Overlay {
 }
 
 // Changes.
-extension Overlay {
+extension RecordLayer {
     /// A state to which ``restore(_:)`` returns.
     @safe
     struct Mark {
@@ -156,7 +156,7 @@ extension Overlay {
 
     private func made(_ key: RawSpan, valueCount: Int32, fill: (UnsafeMutableRawBufferPointer) -> Void) -> Entry {
         if !ownsMemory {
-            memory = OverlayMemory(behind: memory)
+            memory = LayerMemory(behind: memory)
             ownsMemory = true
         }
         return unsafe key.withUnsafeBytes { bytes in
@@ -164,7 +164,8 @@ extension Overlay {
             unsafe place.copyMemory(from: bytes)
             unsafe fill(UnsafeMutableRawBufferPointer(rebasing: place[bytes.count...]))
             return unsafe Entry(
-                prefix: Overlay.prefix(bytes), key: UnsafeRawPointer(place.baseAddress!), keyCount: Int32(bytes.count),
+                prefix: RecordLayer.prefix(bytes), key: UnsafeRawPointer(place.baseAddress!),
+                keyCount: Int32(bytes.count),
                 valueCount: valueCount)
         }
     }
@@ -192,9 +193,9 @@ extension Overlay {
             unsafe set(table, entry)
         } else if covers(table) {
             let number = Int(table.dbi)
-            let index = unsafe Overlay.lowerBound(tables[number], entry.keyBytes)
+            let index = unsafe RecordLayer.lowerBound(tables[number], entry.keyBytes)
             if unsafe index < tables[number].count,
-                unsafe Overlay.order(tables[number][index], entry.keyBytes, entry.prefix) == 0
+                unsafe RecordLayer.order(tables[number][index], entry.keyBytes, entry.prefix) == 0
             {
                 unsafe tables[number].remove(at: index)
             }
@@ -205,9 +206,9 @@ extension Overlay {
     private func set(_ table: Table, _ entry: Entry) {
         let number = Int(table.dbi)
         while unsafe tables.count <= number { unsafe tables.append([]) }
-        let index = unsafe Overlay.lowerBound(tables[number], entry.keyBytes)
+        let index = unsafe RecordLayer.lowerBound(tables[number], entry.keyBytes)
         if unsafe index < tables[number].count,
-            unsafe Overlay.order(tables[number][index], entry.keyBytes, entry.prefix) == 0
+            unsafe RecordLayer.order(tables[number][index], entry.keyBytes, entry.prefix) == 0
         {
             unsafe tables[number][index] = entry
         } else {
@@ -233,7 +234,8 @@ extension Overlay {
     public func forEachLogged<Failure: Error>(
         _ body: (Table, RawSpan, RawSpan?) throws(Failure) -> Void
     ) throws(Failure) {
-        for unsafe change in unsafe log {
+        for index in unsafe log.indices {
+            let change = unsafe log[index]
             let key = unsafe RawSpan(_unsafeBytes: change.entry.keyBytes)
             if let present = unsafe find(change.table, key) {
                 // A replaced entry has other bytes.
@@ -250,7 +252,9 @@ extension Overlay {
     public func forEach<Failure: Error>(
         _ table: Table, _ body: (RawSpan, RawSpan?) throws(Failure) -> Void
     ) throws(Failure) {
-        for unsafe entry in unsafe entries(table) {
+        let entries = unsafe entries(table)
+        for index in unsafe entries.indices {
+            let entry = unsafe entries[index]
             let key = unsafe RawSpan(_unsafeBytes: entry.keyBytes)
             let value = unsafe RawSpan(_unsafeBytes: entry.valueBytes)
             try unsafe body(key, entry.isRemoved ? nil : value)
@@ -260,18 +264,18 @@ extension Overlay {
 
 /// Memory that only grows. Bytes that were given out never move.
 @safe
-private final class OverlayMemory {
+private final class LayerMemory {
     // unsafe: every block is alive until deinit, and only the owner's write transaction writes to fresh bytes.
     private var blocks: [UnsafeMutableRawBufferPointer] = unsafe []
     private var used = 0
-    private let previous: OverlayMemory?
+    private let previous: LayerMemory?
     /// The bytes given out, here and in what lies behind.
     private(set) var total: Int
 
     private static let leastBlock = 4 << 10
     private static let greatestBlock = 1 << 20
 
-    init(behind previous: OverlayMemory?) {
+    init(behind previous: LayerMemory?) {
         self.previous = previous
         total = previous?.total ?? 0
     }
@@ -280,7 +284,7 @@ private final class OverlayMemory {
         total += count
         if unsafe blocks.isEmpty || used + count > blocks.last!.count {
             let made = unsafe blocks.count
-            let usual = min(OverlayMemory.greatestBlock, OverlayMemory.leastBlock << min(7, made))
+            let usual = min(LayerMemory.greatestBlock, LayerMemory.leastBlock << min(7, made))
             unsafe blocks.append(.allocate(byteCount: max(count, usual), alignment: 16))
             used = 0
         }
@@ -289,6 +293,6 @@ private final class OverlayMemory {
     }
 
     deinit {
-        for unsafe block in unsafe blocks { unsafe block.deallocate() }
+        for index in unsafe blocks.indices { unsafe blocks[index].deallocate() }
     }
 }

@@ -6,9 +6,9 @@ import LMDBInC
 /// last one that is not behind it. Where both have the same key, the table's record is covered.
 extension Cursor {
     @safe
-    struct Layer {
-        // unsafe: the entries lead into the overlay, which the transaction keeps alive.
-        var entries: [Overlay.Entry] = unsafe []
+    struct Merge {
+        // unsafe: the entries lead into the layer, which the transaction keeps alive.
+        var entries: [RecordLayer.Entry] = unsafe []
         /// The place among the entries; out of bounds at either end.
         var index = 0
         /// The record of the table; meaningless unless `hasBase` is set.
@@ -27,7 +27,7 @@ extension Cursor {
     @_lifetime(self: copy self)
     mutating func firstOfBoth() throws(LMDBError) -> Bool {
         try moveBase(MDB_FIRST)
-        layer.index = 0
+        merge.index = 0
         return try settleForward()
     }
 
@@ -35,7 +35,7 @@ extension Cursor {
     @_lifetime(self: copy self)
     mutating func lastOfBoth() throws(LMDBError) -> Bool {
         try moveBase(MDB_LAST)
-        layer.index = unsafe layer.entries.count - 1
+        merge.index = unsafe merge.entries.count - 1
         return try settleBackward()
     }
 
@@ -44,30 +44,30 @@ extension Cursor {
     mutating func seekInBoth(_ key: RawSpan) throws(LMDBError) -> Bool {
         place = .nowhere
         try unsafe environment.check(key: key, "mdb_cursor_get")
-        let entries = unsafe layer.entries
+        let entries = unsafe merge.entries
         let code: (Int32, MDB_val, MDB_val, Int) = unsafe key.withUnsafeBytes { bytes in
             var (key, value) = unsafe (MDB_val(bytes), MDB_val())
             let code = unsafe mdb_cursor_get(raw, &key, &value, MDB_SET_RANGE)
-            return unsafe (code, key, value, Overlay.lowerBound(entries, bytes))
+            return unsafe (code, key, value, RecordLayer.lowerBound(entries, bytes))
         }
         try unsafe noteBase(code.0, code.1, code.2)
-        layer.index = unsafe code.3
+        merge.index = unsafe code.3
         return try settleForward()
     }
 
     @usableFromInline
     @_lifetime(self: copy self)
     mutating func nextOfBoth() throws(LMDBError) -> Bool {
-        if layer.isForward {
-            if layer.isAtBase { try moveBase(MDB_NEXT) }
-            if layer.isAtEntry { layer.index += 1 }
+        if merge.isForward {
+            if merge.isAtBase { try moveBase(MDB_NEXT) }
+            if merge.isAtEntry { merge.index += 1 }
         } else {
             let current = unsafe UnsafeRawBufferPointer(start: currentKey.mv_data, count: currentKey.mv_size)
-            let index = unsafe Overlay.lowerBound(layer.entries, current)
-            let isAtEntry = layer.isAtEntry
+            let index = unsafe RecordLayer.lowerBound(merge.entries, current)
+            let isAtEntry = merge.isAtEntry
             try unsafe seekBase(current)
-            if layer.hasBase, unsafe Overlay.order(layer.baseBytes, current) == 0 { try moveBase(MDB_NEXT) }
-            layer.index = isAtEntry ? index + 1 : index
+            if merge.hasBase, unsafe RecordLayer.order(merge.baseBytes, current) == 0 { try moveBase(MDB_NEXT) }
+            merge.index = isAtEntry ? index + 1 : index
         }
         return try settleForward()
     }
@@ -75,14 +75,14 @@ extension Cursor {
     @usableFromInline
     @_lifetime(self: copy self)
     mutating func previousOfBoth() throws(LMDBError) -> Bool {
-        if !layer.isForward {
-            if layer.isAtBase { try moveBase(MDB_PREV) }
-            if layer.isAtEntry { layer.index -= 1 }
+        if !merge.isForward {
+            if merge.isAtBase { try moveBase(MDB_PREV) }
+            if merge.isAtEntry { merge.index -= 1 }
         } else {
             let current = unsafe UnsafeRawBufferPointer(start: currentKey.mv_data, count: currentKey.mv_size)
-            layer.index = unsafe Overlay.lowerBound(layer.entries, current) - 1
+            merge.index = unsafe RecordLayer.lowerBound(merge.entries, current) - 1
             try unsafe seekBase(current)
-            try moveBase(layer.hasBase ? MDB_PREV : MDB_LAST)
+            try moveBase(merge.hasBase ? MDB_PREV : MDB_LAST)
         }
         return try settleBackward()
     }
@@ -104,9 +104,9 @@ extension Cursor {
 
     @_lifetime(self: copy self)
     private mutating func noteBase(_ code: Int32, _ key: MDB_val, _ value: MDB_val) throws(LMDBError) {
-        layer.hasBase = code == MDB_SUCCESS
-        unsafe layer.baseKey = key
-        unsafe layer.baseValue = value
+        merge.hasBase = code == MDB_SUCCESS
+        unsafe merge.baseKey = key
+        unsafe merge.baseValue = value
         guard code == MDB_SUCCESS || code == MDB_NOTFOUND else {
             place = .nowhere
             throw unsafe environment.error(code, "mdb_cursor_get")
@@ -116,12 +116,12 @@ extension Cursor {
     /// Makes the lesser of both parts the current record, and passes records that are hidden.
     @_lifetime(self: copy self)
     private mutating func settleForward() throws(LMDBError) -> Bool {
-        layer.isForward = true
-        while layer.hasBase || layer.hasEntry {
-            let order = layer.order
+        merge.isForward = true
+        while merge.hasBase || merge.hasEntry {
+            let order = merge.order
             if order < 0 { return takeBase() }
-            guard unsafe layer.entries[layer.index].isRemoved else { return takeEntry(coversBase: order == 0) }
-            layer.index += 1
+            guard unsafe merge.entries[merge.index].isRemoved else { return takeEntry(coversBase: order == 0) }
+            merge.index += 1
             if order == 0 { try moveBase(MDB_NEXT) }
         }
         place = .afterLast
@@ -130,12 +130,12 @@ extension Cursor {
 
     @_lifetime(self: copy self)
     private mutating func settleBackward() throws(LMDBError) -> Bool {
-        layer.isForward = false
-        while layer.hasBase || layer.hasEntry {
-            let order = layer.hasBase && layer.hasEntry ? -layer.order : layer.order
+        merge.isForward = false
+        while merge.hasBase || merge.hasEntry {
+            let order = merge.hasBase && merge.hasEntry ? -merge.order : merge.order
             if order < 0 { return takeBase() }
-            guard unsafe layer.entries[layer.index].isRemoved else { return takeEntry(coversBase: order == 0) }
-            layer.index -= 1
+            guard unsafe merge.entries[merge.index].isRemoved else { return takeEntry(coversBase: order == 0) }
+            merge.index -= 1
             if order == 0 { try moveBase(MDB_PREV) }
         }
         place = .beforeFirst
@@ -144,25 +144,25 @@ extension Cursor {
 
     @_lifetime(self: copy self)
     private mutating func takeBase() -> Bool {
-        unsafe currentKey = layer.baseKey
-        unsafe currentValue = layer.baseValue
-        (layer.isAtBase, layer.isAtEntry) = (true, false)
+        unsafe currentKey = merge.baseKey
+        unsafe currentValue = merge.baseValue
+        (merge.isAtBase, merge.isAtEntry) = (true, false)
         place = .record
         return true
     }
 
     @_lifetime(self: copy self)
     private mutating func takeEntry(coversBase: Bool) -> Bool {
-        let entry = unsafe layer.entries[layer.index]
+        let entry = unsafe merge.entries[merge.index]
         unsafe currentKey = MDB_val(entry.keyBytes)
         unsafe currentValue = MDB_val(entry.valueBytes)
-        (layer.isAtBase, layer.isAtEntry) = (coversBase, true)
+        (merge.isAtBase, merge.isAtEntry) = (coversBase, true)
         place = .record
         return true
     }
 }
 
-extension Cursor.Layer {
+extension Cursor.Merge {
     var baseBytes: UnsafeRawBufferPointer {
         unsafe UnsafeRawBufferPointer(start: baseKey.mv_data, count: baseKey.mv_size)
     }
@@ -172,6 +172,6 @@ extension Cursor.Layer {
     var order: Int {
         guard hasBase else { return 1 }
         guard hasEntry else { return -1 }
-        return unsafe -Overlay.order(entries[index], baseBytes, Overlay.prefix(baseBytes))
+        return unsafe -RecordLayer.order(entries[index], baseBytes, RecordLayer.prefix(baseBytes))
     }
 }

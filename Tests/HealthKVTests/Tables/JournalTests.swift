@@ -1,0 +1,349 @@
+import ColumnFormat
+import LMDB
+import Testing
+import TestSupport
+
+@testable import HealthKV
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Commits that are in the journal and not in the tables yet.
+@Suite struct JournalTests {
+    private let folder = TemporaryFolder()
+    private var path: String { folder.path + "/store" }
+    private var journal: String { path + "/" + StoreFiles.journal }
+
+    private static func options(_ journaled: Int = 256) -> SampleStore.Options {
+        var options = SampleStore.Options.small(mapSize: 64 << 20)
+        options.limits.journaledCommits = journaled
+        return options
+    }
+
+    private func weight(_ number: Int) -> Sample {
+        Sample(.bodyMass, 70 + Double(number) / 10, .kilogram, at: .day(number))
+    }
+
+    /// A store with this many weights, each in a commit of its own. The first commit has no journal yet.
+    private func filled(_ count: Int, _ options: SampleStore.Options = JournalTests.options()) throws -> SampleStore {
+        let store = try SampleStore.open(at: path, options: options)
+        for number in 0..<count { try store.save(weight(number)) }
+        return store
+    }
+
+    /// Copies the files of the open store, as a killed process leaves them.
+    private func killedCopy() throws -> String {
+        let copy = folder.path + "/killed"
+        #expect(FileSystem.makeFolder(copy))
+        for name in ["/data.mdb", "/" + StoreFiles.journal] {
+            FileSystem.write(FileSystem.bytes(of: path + name), to: copy + name)
+        }
+        return copy
+    }
+
+    private func values(_ store: SampleStore) throws -> [Double] {
+        try store.read { try $0.samples(of: .bodyMass).map(\.quantity.value) }
+    }
+
+    private func expected(_ count: Int) -> [Double] { (0..<count).map { 70 + Double($0) / 10 } }
+
+    @Test("Small commits go into the journal, every read sees them, and closing moves them into the tables")
+    func small() throws {
+        let store = try filled(20)
+        #expect(store.core.file.journaledCommits == 18)
+        #expect(try values(store) == expected(20))
+        #expect(try store.read { try $0.count(of: .bodyMass) } == 20)
+        try store.expectClean()
+        let before = FileSystem.bytes(of: path + "/data.mdb")
+        try store.save(weight(20))
+        #expect(FileSystem.bytes(of: path + "/data.mdb") == before, "the tables are as they were")
+        #expect(try store.write { try $0.delete(id: try $0.latest(of: .bodyMass)!.id) })
+        #expect(try values(store) == expected(20))
+        try store.close()
+        let again = try SampleStore.open(at: path, options: Self.options())
+        #expect(again.core.file.journaledCommits == 0)
+        #expect(try values(again) == expected(20))
+        try again.expectClean()
+        try again.close()
+    }
+
+    @Test(
+        "What a killed process left in the journal is there for the next, to read and to write",
+        arguments: [true, false])
+    func killed(readOnly: Bool) throws {
+        let store = try filled(30)
+        var options = Self.options()
+        options.readOnly = readOnly
+        let copy = try SampleStore.open(at: try killedCopy(), options: options)
+        #expect(try values(copy) == expected(30))
+        try copy.expectClean()
+        if !readOnly {
+            try copy.save(weight(30))
+            #expect(try values(copy) == expected(31))
+        }
+        try copy.close()
+        let again = try SampleStore.open(at: folder.path + "/killed", options: Self.options())
+        #expect(try values(again) == expected(readOnly ? 30 : 31))
+        try again.expectClean()
+        try again.close()
+        try store.close()
+    }
+
+    @Test("A last frame that is not whole is a commit that never happened; what comes next takes its place")
+    func torn() throws {
+        let store = try filled(30)
+        let known = try #require(try self.known(store))
+        let copy = try killedCopy()
+        var bytes = FileSystem.bytes(of: copy + "/" + StoreFiles.journal)
+        bytes[known.offset - 9] ^= 1
+        FileSystem.write(bytes, to: copy + "/" + StoreFiles.journal)
+        let torn = try SampleStore.open(at: copy, options: Self.options())
+        #expect(try values(torn) == expected(29))
+        try torn.expectClean()
+        try torn.save(weight(29))
+        #expect(try values(torn) == expected(30))
+        try torn.close()
+        try store.close()
+    }
+
+    @Test("A frame that is damaged before later ones is damage, and no end of the journal")
+    func damaged() throws {
+        let store = try filled(30)
+        let copy = try killedCopy()
+        var bytes = FileSystem.bytes(of: copy + "/" + StoreFiles.journal)
+        bytes[40] ^= 1
+        FileSystem.write(bytes, to: copy + "/" + StoreFiles.journal)
+        var options = Self.options()
+        options.limits.ignoresPlace = true
+        let opened = try? SampleStore.open(at: copy, options: options)
+        if let opened { expectError(.damaged) { try values(opened) } }
+        expectError(.damaged) {
+            let again = try SampleStore.open(at: copy, options: Self.options())
+            _ = try values(again)
+        }
+        try opened?.close()
+        #expect(try !SampleStore.check(at: copy).isClean)
+        try store.close()
+    }
+
+    @Test(
+        "A journal that cannot be read is an error: it may hold what nothing else does",
+        arguments: ["short", "link", "pipe", "folder"])
+    func unreadable(kind: String) throws {
+        let store = try filled(30)
+        let copy = try killedCopy()
+        let file = copy + "/" + StoreFiles.journal
+        #expect(FileSystem.remove(file))
+        switch kind {
+        case "short": FileSystem.write([1, 2, 3], to: file)
+        case "link": #expect(unsafe symlink(journal, file) == 0)
+        case "pipe": #expect(unsafe mkfifo(file, 0o600) == 0)
+        default: #expect(FileSystem.makeFolder(file))
+        }
+        expectError(.damaged) {
+            let opened = try SampleStore.open(at: copy, options: Self.options())
+            defer { try? opened.close() }
+            return try values(opened)
+        }
+        try store.close()
+    }
+
+    @Test("An older state of the tables that is copied back takes nothing from a journal that was moved")
+    func copiedBack() throws {
+        let store = try filled(10)
+        try store.close()
+        let old = FileSystem.bytes(of: path + "/data.mdb")
+        let again = try SampleStore.open(at: path, options: Self.options())
+        for number in 10..<20 { try again.save(weight(number)) }
+        #expect(again.core.file.journaledCommits == 10)
+        try again.close()
+        let handle = unsafe open(path + "/data.mdb", O_WRONLY | O_TRUNC)
+        #expect(unsafe old.withUnsafeBytes { unsafe write(handle, $0.baseAddress, $0.count) } == old.count)
+        close(handle)
+        let notices = Notices()
+        var options = Self.options()
+        options.onNotice = { notices.note($0) }
+        let restored = try SampleStore.open(at: path, options: options)
+        #expect(try values(restored) == expected(10))
+        #expect(notices.codes.contains(.restored))
+        try restored.expectClean()
+        try restored.close()
+    }
+
+    @Test("A closure that throws leaves nothing behind among those that share its commit")
+    func undone() throws {
+        let store = try filled(10)
+        let gate = Gate()
+        let first = Thread { try? store.write { _ in gate.wait() } }
+        var threads: [Thread] = []
+        for number in 10..<30 {
+            threads.append(
+                Thread {
+                    _ = try? store.write { txn in
+                        try txn.save(Sample(.bodyMass, 70 + Double(number) / 10, .kilogram, at: .day(number)))
+                        try txn.save(Sample(.height, 1.8, .meter, at: .day(number)))
+                        if number % 2 == 0 { throw Refusal() }
+                    }
+                })
+        }
+        gate.open()
+        first.join()
+        for thread in threads { thread.join() }
+        let odd = (10..<30).filter { $0 % 2 == 1 }.map { 70 + Double($0) / 10 }
+        #expect(try values(store) == expected(10) + odd)
+        #expect(try store.read { try $0.count(of: .height) } == 10)
+        #expect(store.core.file.journaledCommits > 0)
+        try store.expectClean()
+        try store.close()
+    }
+
+    @Test("A transaction that writes much writes to the tables, with what was in the journal before it")
+    func large() throws {
+        let store = try filled(10)
+        #expect(store.core.file.journaledCommits > 0)
+        try store.write { txn in
+            for number in 10..<2_000 {
+                try txn.save(Sample(.bodyMass, 70 + Double(number) / 10, .kilogram, at: .day(number)))
+            }
+        }
+        #expect(store.core.file.journaledCommits == 0)
+        #expect(try values(store) == expected(2_000))
+        try store.save(weight(2_000))
+        #expect(store.core.file.journaledCommits == 1)
+        try store.expectClean()
+        try store.close()
+    }
+
+    @Test("A journal that is full is moved into the tables by the commit that it cannot hold any more")
+    func full() throws {
+        var options = Self.options(1_000_000)
+        options.limits.journalFileBytes = 32 << 10
+        let store = try filled(200, options)
+        #expect(try values(store) == expected(200))
+        #expect(store.core.file.journaledCommits < 100)
+        try store.expectClean()
+        try store.close()
+    }
+
+    @Test("Backups, compacted copies and compaction in place hold what is in the journal")
+    func copies() throws {
+        let store = try filled(25)
+        #expect(store.core.file.journaledCommits > 0)
+        try store.backup(to: folder.path + "/backup")
+        try store.compact(to: folder.path + "/compact")
+        for name in ["/backup", "/compact"] {
+            let copy = try SampleStore.open(at: folder.path + name, options: Self.options())
+            #expect(try values(copy) == expected(25))
+            try copy.expectClean()
+            try copy.close()
+        }
+        try store.compactInPlace()
+        #expect(try values(store) == expected(25))
+        for number in 25..<30 { try store.save(weight(number)) }
+        #expect(try values(store) == expected(30))
+        try store.expectClean()
+        try store.close()
+    }
+
+    @Test("A write that the journal's disk refuses poisons the store, and the next opening has what was acknowledged")
+    func refused() throws {
+        #if os(Linux)
+            let store = try filled(10)
+            let full = unsafe open("/dev/full", O_WRONLY | O_CLOEXEC)
+            #expect(dup2(full, try #require(descriptor(of: journal))) >= 0)
+            close(full)
+            expectError(.full) { try store.save(weight(10)) }
+            #expect(try values(store) == expected(10))
+            try store.close()
+            let again = try SampleStore.open(at: path, options: Self.options())
+            #expect(try values(again) == expected(10))
+            try again.save(weight(10))
+            try again.expectClean()
+            try again.close()
+        #endif
+    }
+
+    @Test("Random histories are the same with and without a journal", arguments: 0..<4)
+    func random(run: Int) throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        print("seed \(seed)")
+        var random = SeededGenerator(seed: seed)
+        let clock = TestClock()
+        var stores: [SampleStore] = []
+        for (number, journaled) in [0, 1, 7, 1_000].enumerated() {
+            var options = Self.options(journaled)
+            options.clock = { clock.now }
+            options.limits.skipsSync = true
+            options.limits.header = stores.first?.core.options.limits.header ?? StoreHeader()
+            stores.append(try SampleStore.open(at: folder.path + "/store\(number)", options: options))
+        }
+        var ids: [SampleID] = []
+        for step in 0..<300 {
+            clock.advance(by: 1_000_000_000)
+            let kind = random.number(0..<10)
+            let number = random.number(0..<400)
+            let picked = ids.isEmpty ? nil : random.pick(ids)
+            let fresh = SampleID(high: random.next(), low: random.next())
+            for store in stores {
+                try store.write { txn in
+                    switch kind {
+                    case 0..<5:
+                        var sample = Sample(.stepCount, Double(number), .count, at: .day(number))
+                        sample.id = fresh
+                        try txn.save(sample)
+                    case 5, 6:
+                        guard let picked, var held = try txn.sample(id: picked) else { return }
+                        held.quantity.value += 1
+                        held.version = 0
+                        try txn.save(held)
+                    case 7:
+                        if let picked { _ = try txn.delete(id: picked) }
+                    case 8:
+                        for part in 0..<20 {
+                            var sample = Sample(.bodyMass, Double(60 + part), .kilogram, at: .day(number, part))
+                            sample.id = SampleID(high: fresh.high, low: fresh.low &+ UInt64(part))
+                            try txn.save(sample)
+                        }
+                    default:
+                        if let picked { _ = try txn.undelete(id: picked) }
+                    }
+                }
+                if step % 50 == 49 { while try store.maintain() {} }
+            }
+            if kind < 5 || kind == 8 { ids.append(fresh) }
+            if step % 20 == 0 {
+                let held = try stores.map { try $0.read { try $0.samples(of: .stepCount) + $0.samples(of: .bodyMass) } }
+                for other in held.dropFirst() { #expect(other == held[0]) }
+                let changes = try stores.map { store in
+                    try store.read { try $0.changes(since: nil, limit: 10_000).changes.count }
+                }
+                #expect(Set(changes).count == 1)
+            }
+        }
+        for store in stores {
+            try store.expectClean()
+            try store.close()
+        }
+    }
+
+    private func known(_ store: SampleStore) throws -> JournaledCommits? {
+        let file = store.core.file
+        let transaction = try file.environment.beginRead()
+        return try file.journal(of: transaction.view, transaction: transaction.id)
+    }
+
+    #if os(Linux)
+        private func descriptor(of path: String) -> Int32? {
+            (FileSystem.names(in: "/proc/self/fd") ?? []).compactMap { Int32($0) }.first { descriptor in
+                var buffer = [CChar](repeating: 0, count: 4_096)
+                let length = unsafe readlink("/proc/self/fd/\(descriptor)", &buffer, buffer.count)
+                return buffer.prefix(max(0, length)).map { UInt8(bitPattern: $0) } == Array(path.utf8)
+            }
+        }
+    #endif
+}
