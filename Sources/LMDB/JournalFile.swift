@@ -65,10 +65,15 @@ public final class JournalFile: @unchecked Sendable {
         let descriptor = createFile(partial, mode)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        let zeros = [UInt8](repeating: 0, count: byteCount)
-        // unsafe: C reads at most the array during the call.
-        let isWritten =
-            unsafe zeros.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, byteCount, 0) } == byteCount
+        // Page by page: a system that caches long writes in large pieces would write a whole piece for each frame.
+        let page = 4_096
+        let zeros = [UInt8](repeating: 0, count: page)
+        var isWritten = byteCount % page == 0
+        for offset in stride(from: 0, to: byteCount, by: page) where isWritten {
+            // unsafe: C reads at most the array during the call.
+            isWritten =
+                unsafe zeros.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, page, off_t(offset)) } == page
+        }
         guard isWritten, FileSystem.isFlushed(descriptor), FileSystem.link(partial, to: path) else {
             FileSystem.remove(partial)
             return false

@@ -212,6 +212,29 @@ public final class WriterThread: Sendable {
         unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
     }
 
+    /// Runs `body` on the calling thread as on this one: a write beyond the process's file size limit fails, and the
+    /// process survives.
+    public static func withSizeSignalDeferred<Result, Failure: Error>(
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        var (signals, before) = (sigset_t(), sigset_t())
+        unsafe sigemptyset(&signals)
+        unsafe sigaddset(&signals, SIGXFSZ)
+        unsafe pthread_sigmask(SIG_BLOCK, &signals, &before)
+        defer {
+            // A signal that came meanwhile would be delivered with the former mask.
+            var pending = sigset_t()
+            if unsafe sigismember(&before, SIGXFSZ) == 0, unsafe sigpending(&pending) == 0,
+                unsafe sigismember(&pending, SIGXFSZ) == 1
+            {
+                var taken: Int32 = 0
+                unsafe sigwait(&signals, &taken)
+            }
+            unsafe pthread_sigmask(SIG_SETMASK, &before, nil)
+        }
+        return try body()
+    }
+
     private func setName() {
         #if canImport(Darwin)
             unsafe pthread_setname_np(name)

@@ -163,6 +163,9 @@ final class OpenFile: Sendable {
         }
     }
 
+    /// Forgets the journal that a commit has moved into the tables.
+    func forgetJournal() { journal.withLock { $0.known = nil } }
+
     /// The number of commits in the journal, as far as this process has seen.
     var journaledCommits: Int { journal.withLock { $0.known?.count ?? 0 } }
 

@@ -10,7 +10,26 @@ enum InPlaceCompaction {
             try core.notices.holding {
                 try Upkeep.forgetDeletedContents(in: core)
                 try compactInPlace(in: core)
+                try scrubJournal(in: core)
             }
+        }
+    }
+
+    /// Overwrites what the journal's file has behind the present commits: former ones may have written what is deleted
+    /// now.
+    private static func scrubJournal(in core: StoreCore) throws {
+        let file = try core.usableFile()
+        guard let journalFile = try file.presentJournalFile() else { return }
+        // Other writers wait meanwhile.
+        let lmdb = try core.beginWrite(file)
+        let isRetired = try file.isRetired(in: lmdb)
+        if isRetired { return }
+        let offset = try file.journal(of: lmdb.view, transaction: lmdb.id - 1).offset
+        do {
+            let zeros = [UInt8](repeating: 0, count: journalFile.byteCount - offset)
+            try journalFile.write(zeros, at: offset, flushes: !core.options.limits.skipsSync)
+        } catch {
+            throw StoreError(.storage, path: core.path, "The journal cannot be written over", underlying: error)
         }
     }
 

@@ -82,6 +82,7 @@ extension StoreCore {
             } else {
                 try transaction.commitToDisk()
                 if target == .journal, bytes < WriteTransaction.journalLimit { file.noteSmallCommit() }
+                file.forgetJournal()
                 if journal.count > 0 { try? file.journalFile?.write(Journal.nothing, at: 0, flushes: false) }
             }
         } catch {

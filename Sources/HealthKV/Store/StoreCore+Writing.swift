@@ -36,7 +36,7 @@ extension StoreCore {
                     let result = try body(&transaction)
                     try OwnSource.note(in: &transaction)
                     box.value.withLock { $0 = result }
-                }, finish: { box.finish($0) }))
+                }, finish: { box.finish($0) }), mayLead: true)
         return try box.wait()
     }
 
@@ -65,7 +65,10 @@ extension StoreCore {
         return box.value.withLock { $0 }!
     }
 
-    private func enqueue(_ member: WriteMember) throws {
+    /// Queues a write.
+    ///
+    /// - Parameter mayLead: whether the caller waits anyway, and so may carry it out.
+    private func enqueue(_ member: WriteMember, mayLead: Bool = false) throws {
         guard !options.readOnly else {
             throw StoreError(.readOnly, path: path, "The store was opened for reading only")
         }
@@ -77,10 +80,32 @@ extension StoreCore {
             return queue.members.count == 1
         }
         // One job empties the queue, so only the first member needs to submit one.
-        if isFirst, !thread().perform({ [self] in writeQueued() }) {
+        guard isFirst else { return }
+        if mayLead, lead() { return }
+        if !thread().perform({ [self] in leadership.lead { writeQueued() } }) {
             let failed = queue.withLock { $0.take(limit: .max) }
             for member in failed { member.finish(refusal()) }
         }
+    }
+
+    /// Carries out what waits, on the calling thread. Returns `false` if somebody else writes.
+    private func lead() -> Bool {
+        let hasLed: Void? = leadership.leadIfFree {
+            let members = queue.withLock { $0.take(limit: StoreCore.groupLimit) }
+            if !members.isEmpty { WriterThread.withSizeSignalDeferred { commit(members) } }
+        }
+        guard hasLed != nil else { return false }
+        let hasMore = queue.withLock { !$0.members.isEmpty }
+        if hasMore {
+            // Those that came meanwhile left it to this thread, which has waited long enough.
+            if !thread().perform({ [self] in leadership.lead { writeQueued() } }) {
+                let failed = queue.withLock { $0.take(limit: .max) }
+                for member in failed { member.finish(refusal()) }
+            }
+        } else if options.maintainsWhenIdle, leadership.mustWake() {
+            thread().perform {}
+        }
+        return true
     }
 
     /// Returns why the writing thread accepts no job.
@@ -96,7 +121,7 @@ extension StoreCore {
     func finishesQueued(by deadline: ContinuousClock.Instant) throws -> Bool {
         try checkUsable()
         let isDone = Monitor(false)
-        guard thread().perform({ isDone.update { $0 = true } }) else { throw refusal() }
+        guard thread().perform({ [self] in leadership.lead { isDone.update { $0 = true } } }) else { throw refusal() }
         return isDone.wait(atMost: ContinuousClock.now.duration(to: deadline)) { isDone in
             isDone
         } then: { isDone in
@@ -112,9 +137,9 @@ extension StoreCore {
         }
         try checkUsable()
         let box = ResultBox<Result>()
-        let accepted = thread().perform {
+        let accepted = thread().perform { [self] in
             do {
-                let result = try body()
+                let result = try leadership.lead(body)
                 box.value.withLock { $0 = result }
                 box.finish(nil)
             } catch {
@@ -134,7 +159,12 @@ extension StoreCore {
             if let writer { return writer }
             let made = WriterThread(name: "healthkv", idlePeriod: options.idlePeriod) { [weak self] in
                 guard let self, options.maintainsWhenIdle else { return .none }
-                return maintainIdly()
+                leadership.look()
+                // A caller that leads is writing, so the writer is not idle.
+                let work = leadership.leadIfFree { maintainIdly() } ?? .later(StoreCore.upkeepPause)
+                if case .none = work { return work }
+                leadership.lookAgain()
+                return work
             }
             writer = made
             return made

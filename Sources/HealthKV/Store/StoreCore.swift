@@ -40,6 +40,7 @@ final class StoreCore: Sendable {
     let feedIndex = FeedIndexCache()
     let queue = Monitor(WriteQueue())
     let observers = Observers()
+    let leadership = Leadership()
     let writer: Monitor<WriterThread?> = Monitor(nil)
     let watcher = CommitWatcher()
     let isPoisoned = Atomic<Bool>(false)
@@ -115,7 +116,7 @@ final class StoreCore: Sendable {
     /// Whether the caller is inside a `read` or `write` closure of this store.
     var isInsideTransaction: Bool { isWriting || readers.withLock { $0.isInside(ThreadIdentity.current) } }
 
-    var isWriting: Bool { writer.withLock { $0?.isCurrent ?? false } }
+    var isWriting: Bool { leadership.isMine }
 
     func shutDown() {
         // In a forked child there is no writing thread to wait for, and the file belongs to the parent.
@@ -124,6 +125,8 @@ final class StoreCore: Sendable {
         moveJournalBeforeClosing()
         writer.withLock { $0 }?.stop()
         writer.withLock { $0 = nil }
+        // A caller may still lead.
+        leadership.lead {}
         observers.finish()
         watcher.stop()
         // Readers end by themselves, and no new one can begin, since every handle is closed.
@@ -147,7 +150,7 @@ final class StoreCore: Sendable {
         guard !options.readOnly, !isPoisoned.load(ordering: .acquiring), file.journaledCommits > 0,
             !removesFolder.load(ordering: .relaxed)
         else { return }
-        thread().perform { [self] in try? Upkeep.moveJournal(in: self) }
+        thread().perform { [self] in leadership.lead { try? Upkeep.moveJournal(in: self) } }
     }
 
     /// Keeps the committed names that a transaction learned.

@@ -144,6 +144,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         PlantedFault(
             .header, "a transaction has passed the header by",
             raw: { store in
+                try store.core.onWriter { [core = store.core] in try Upkeep.moveJournal(in: core) }
                 let file = store.core.file
                 var lmdb = try store.core.beginWrite(file)
                 try lmdb.put(file.tables[.meta], StoreHeader.key, try file.header().value)

@@ -94,7 +94,8 @@ import TestSupport
         let text = String(describing: error)
         #expect(!text.contains(UnfinishedFolder.prefix), "the folder is gone when somebody reads of it: \(text)")
         #expect(FileSystem.names(in: folder.path) == ["store"])
-        #expect(FileSystem.names(in: folder.path + "/store")?.sorted() == ["data.mdb", "lock.mdb"])
+        #expect(
+            FileSystem.names(in: folder.path + "/store")?.sorted() == ["data.journal", "data.mdb", "lock.mdb"])
         #expect(try store.digest() == before)
         try store.expectClean()
         try store.close()
@@ -189,7 +190,8 @@ import TestSupport
             expectError(.insideStore) { try store.backup(to: folder.path + inside) }
             expectError(.insideStore) { try store.compact(to: folder.path + inside) }
         }
-        #expect(FileSystem.names(in: folder.path + "/store")?.sorted() == ["data.mdb", "lock.mdb"])
+        #expect(
+            FileSystem.names(in: folder.path + "/store")?.sorted() == ["data.journal", "data.mdb", "lock.mdb"])
         // A name that merely begins alike is another folder.
         try store.backup(to: folder.path + "/store-copy")
         try store.backup(to: target)
