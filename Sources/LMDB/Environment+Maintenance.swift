@@ -53,7 +53,14 @@ extension Environment {
 
     /// The number of the last transaction of any process.
     public var lastTransaction: Int {
-        get throws(LMDBError) { try info().lastTransaction }
+        get throws(LMDBError) {
+            try using("mdb_env_info") { () throws(LMDBError) in
+                var info = unsafe MDB_envinfo()
+                let code = unsafe mdb_env_info(raw, &info)
+                guard code == MDB_SUCCESS else { throw error(code, "mdb_env_info") }
+                return unsafe Int(info.me_last_txnid)
+            }
+        }
     }
 
     /// Waits until all committed data is on the disk. Only useful with the option `scratch`.

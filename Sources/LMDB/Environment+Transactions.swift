@@ -111,7 +111,7 @@ extension Environment {
         }
     }
 
-    func endWrite(_ writer: OpaquePointer, commits: Bool) throws(LMDBError) {
+    func endWrite(_ writer: OpaquePointer, commits: Bool, then: () -> Void = {}) throws(LMDBError) {
         // In a forked child the lock belongs to the parent.
         guard !isForked else { throw error(.forked, "mdb_txn_commit") }
         precondition(isWritingThread, "a write transaction must end on the thread that began it")
@@ -130,6 +130,7 @@ extension Environment {
             // failures, after which the old meta page is still valid.
             throw error(code, commits && isFailedForGood ? Self.metaWrite : "mdb_txn_commit")
         }
+        if commits { then() }
     }
 
     /// The operation of an error after which the outcome of the commit is unknown.

@@ -105,7 +105,11 @@ public final class JournalFile: @unchecked Sendable {
             count = unsafe bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, off_t(offset)) }
         } while count < 0 && errno == EINTR
         guard count == bytes.count else { throw LMDBError(count < 0 ? errno : EIO, "pwrite", path) }
-        guard !flushes || FileSystem.isDataFlushed(descriptor) else { throw LMDBError(errno, JournalFile.flush, path) }
+        guard flushes else { return }
+        while !FileSystem.isDataFlushed(descriptor) {
+            if errno == EINTR { continue }
+            throw LMDBError(errno, JournalFile.flush, path)
+        }
     }
 }
 

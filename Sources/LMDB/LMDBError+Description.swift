@@ -3,7 +3,9 @@ import LMDBInC
 extension LMDBError: CustomStringConvertible {
     /// The failed call, the file, and the remedy.
     public var description: String {
-        "\(operation) failed (\(code.rawValue)) in \(path): \(code.description). \(code.advice)"
+        // After such a step the usual advice for a full disk, that nothing was stored, would be wrong.
+        let advice = leavesOutcomeUnknown ? LMDBError.Code.io.advice : code.advice
+        return "\(operation) failed (\(code.rawValue)) in \(path): \(code.description). \(advice)"
     }
 }
 

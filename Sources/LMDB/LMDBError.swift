@@ -96,6 +96,9 @@ extension LMDBError {
         operation == Environment.metaWrite.description || operation == JournalFile.flush.description
     }
 
+    /// Whether something else than the file that was to be opened is in its place.
+    public var isOfOtherKind: Bool { [EINVAL, ELOOP, ENXIO, EISDIR].contains(code.rawValue) }
+
     /// Whether the system refused because a permission is missing or the medium is read-only.
     public var isRefusal: Bool { [EACCES, EPERM, EROFS].contains(code.rawValue) }
 

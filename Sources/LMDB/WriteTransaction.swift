@@ -47,7 +47,9 @@ public struct WriteTransaction: ~Copyable, Transaction {
 
     /// Makes the changes durable. If it throws, none of them took effect, except after `.panic` and disk errors: then
     /// the outcome is unknown until the environment is opened again.
-    public consuming func commit() throws(LMDBError) {
+    ///
+    /// - Parameter then: called after a commit that is not nested, while other writers still wait.
+    public consuming func commit(then: () -> Void = {}) throws(LMDBError) {
         isEnded = true
         if isNested {
             let code = join()
@@ -56,7 +58,7 @@ public struct WriteTransaction: ~Copyable, Transaction {
                 throw environment.error(code, "mdb_txn_commit")
             }
         } else {
-            try unsafe environment.endWrite(raw, commits: true)
+            try unsafe environment.endWrite(raw, commits: true, then: then)
         }
     }
 

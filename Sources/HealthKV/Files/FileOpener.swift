@@ -182,8 +182,8 @@ struct FileOpener {
         }
     }
 
-    /// Copies the tables and the journal over them. Begins anew if another process has moved the journal into the tables
-    /// meanwhile, since it may have written over what belongs to the copied tables.
+    /// Copies the tables and the journal over them. Begins anew if another process has moved the journal into the
+    /// tables meanwhile, since it may have written over what belongs to the copied tables.
     private func copyStore(to target: String) throws {
         let journal = "/" + StoreFiles.journal
         for _ in 0..<options.limits.copyAttempts {

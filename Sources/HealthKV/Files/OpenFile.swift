@@ -55,7 +55,7 @@ final class OpenFile: Sendable {
                 file = try JournalFile.open(path, readOnly: isReadOnly)
             } catch {
                 throw StoreError(
-                    error.isRefusal ? .accessDenied : .damaged, path: path,
+                    error.isRefusal ? .accessDenied : error.isOfOtherKind ? .damaged : .storage, path: path,
                     "The journal, which holds the last commits, cannot be read", underlying: error)
             }
         }
@@ -169,11 +169,14 @@ final class OpenFile: Sendable {
     /// The number of commits in the journal, as far as this process has seen.
     var journaledCommits: Int { journal.withLock { $0.known?.count ?? 0 } }
 
-    /// Returns `true` if this process knows the journal of a snapshot, and nothing follows it.
-    func knowsJournal(of transaction: Int) -> Bool {
+    /// Returns the journal of a snapshot if this process knows it and nothing follows, and whether there is a file that
+    /// others may write to.
+    func seenJournal(of transaction: Int) -> (known: JournaledCommits?, hasFile: Bool) {
         journal.withLock { journal in
-            guard let known = journal.known, known.transaction == transaction else { return false }
-            return journal.file.map { !Journal.goesOn(known, in: $0) } ?? true
+            let hasFile = journal.file != nil
+            guard let known = journal.known, known.transaction == transaction else { return (nil, hasFile) }
+            if let file = journal.file, Journal.goesOn(known, in: file) { return (nil, hasFile) }
+            return (known, hasFile)
         }
     }
 
@@ -195,8 +198,8 @@ final class OpenFile: Sendable {
     /// the file is made for the second small commit of a process.
     func noteSmallCommit() { journal.withLock { $0.isWanted = true } }
 
-    /// Makes the file of the journal, if it is wanted. A process that has found none looks for it again with the next snapshot of the
-    /// tables, so the commit that follows must write to the tables.
+    /// Makes the file of the journal, if it is wanted. A process that has found none looks for it again with the next
+    /// snapshot of the tables, so the commit that follows must write to the tables.
     func makeJournalFile(byteCount: Int) throws {
         try journal.withLock { journal in
             guard journal.file == nil, journal.isWanted else { return }

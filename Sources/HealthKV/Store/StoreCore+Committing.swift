@@ -80,10 +80,11 @@ extension StoreCore {
             if let frame {
                 try writeFrame(frame, of: transaction, file)
             } else {
-                try transaction.commitToDisk()
+                let moved = journal.count > 0 ? file.journalFile : nil
+                // Before the next writer begins a new journal.
+                try transaction.commitToDisk { try? moved?.write(Journal.nothing, at: 0, flushes: false) }
                 if target == .journal, bytes < WriteTransaction.journalLimit { file.noteSmallCommit() }
                 file.forgetJournal()
-                if journal.count > 0 { try? file.journalFile?.write(Journal.nothing, at: 0, flushes: false) }
             }
         } catch {
             throw failedCommit(error, file)

@@ -45,7 +45,8 @@ extension StoreCore {
         guard look.repeats < 20, let file = try? usableFile(), file.environment === look.environment,
             let info = try? file.environment.info()
         else { return false }
-        return UInt64(info.lastTransaction) == look.transaction && file.knowsJournal(of: info.lastTransaction)
+        return UInt64(info.lastTransaction) == look.transaction
+            && file.seenJournal(of: info.lastTransaction).known != nil
     }
 
     private func look() throws -> Look {

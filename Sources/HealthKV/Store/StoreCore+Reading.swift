@@ -20,10 +20,12 @@ extension StoreCore {
         while true {
             if file.seemsInPlace(path) {
                 var lmdb = try begin(file)
-                if let journal = try journal(of: lmdb, file) {
+                var seen = file.seenJournal(of: lmdb.id)
+                if seen.known == nil { seen = (try journal(of: lmdb, file), file.journalFile != nil) }
+                if let journal = seen.known {
                     // Another process may have moved the journal into the tables since the snapshot was taken.
                     attempts += 1
-                    if attempts < StoreCore.attempts, try isBehind(lmdb, file) { continue }
+                    if seen.hasFile, attempts < StoreCore.attempts, try isBehind(lmdb, file) { continue }
                     let place = SnapshotPlace(
                         file: file.number, map: file.environment.mapNumber, transaction: lmdb.id, commit: journal.last)
                     lmdb.layer = journal.layer
@@ -42,18 +44,15 @@ extension StoreCore {
     private static let attempts = 64
 
     private func isBehind(_ lmdb: borrowing LMDB.ReadTransaction, _ file: OpenFile) throws -> Bool {
-        guard file.access == .locked, file.journalFile != nil else { return false }
+        guard file.access == .locked else { return false }
         let last = try file.environment.lastTransaction
         return last != lmdb.id
     }
 
-    /// Returns the journal that a reader sees; `nil` if another file has taken the place of this one.
+    /// Reads the journal that a reader sees; `nil` if another file has taken the place of this one.
     private func journal(of lmdb: borrowing LMDB.ReadTransaction, _ file: OpenFile) throws -> JournaledCommits? {
-        if !file.knowsJournal(of: lmdb.id) {
-            let isRetired = try file.isRetired(in: lmdb)
-            if isRetired { return nil }
-        }
-        return try file.journal(of: lmdb.view, transaction: lmdb.id)
+        let isRetired = try file.isRetired(in: lmdb)
+        return isRetired ? nil : try file.journal(of: lmdb.view, transaction: lmdb.id)
     }
 
     private func run<Result>(

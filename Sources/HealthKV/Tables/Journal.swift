@@ -3,22 +3,22 @@ import LMDB
 
 /// The journal: the last commits, whose records are not in their tables yet.
 ///
-/// A commit that changes little writes all that it changes into one frame of the journal's file, with one write and one
-/// flush, instead of into a page of each table. The tables then hold the store as of an earlier commit, and the journal
-/// the commits since. ``RecordLayer`` lays what they wrote over the tables, so that every read sees both. The next
-/// transaction that writes to the tables moves the records there first.
+/// A commit that changes little writes all that it changes into one frame of the journal's file, with one write and
+/// one flush, instead of into a page of each table. The tables then hold the store as of an earlier commit, and the
+/// journal the commits since. ``RecordLayer`` lays what they wrote over the tables, so that every read sees both. The
+/// next transaction that writes to the tables moves the records there first.
 ///
 /// A frame names the checksum of the frame before it, and the first one that of the header in the tables. Every
-/// transaction that writes to the tables rewrites that header, so the frames before it no longer follow, and the journal
-/// is empty without being touched: its file is written over from the beginning.
+/// transaction that writes to the tables rewrites that header, so the frames before it no longer follow, and the
+/// journal is empty without being touched: its file is written over from the beginning.
 enum Journal {
     /// The size of the fields before the changes of a frame.
     private static let head = 32
     /// More commits than this are never in the journal: the number bounds what a damaged frame can ask for.
     private static let commitLimit: UInt64 = 1 << 20
 
-    /// Written over the beginning of a journal that was moved into the tables. Its frames do not follow the tables as they
-    /// are now, but would follow an older state that somebody copies back.
+    /// Written over the beginning of a journal that was moved into the tables. Its frames do not follow the tables as
+    /// they are now, but would follow an older state that somebody copies back.
     static let nothing = [UInt8](repeating: 0, count: head)
 
     /// Returns the frame of a commit, whose changes a layer has logged.

@@ -176,7 +176,8 @@ public struct WriteTransaction: ~Copyable, SampleReading {
 
     consuming func release() -> LMDB.WriteTransaction { lmdb }
 
-    consuming func commitToDisk() throws(LMDBError) { try lmdb.commit() }
+    /// - Parameter then: called after the commit, while other writers still wait.
+    consuming func commitToDisk(then: () -> Void) throws(LMDBError) { try lmdb.commit(then: then) }
 }
 
 /// The external inputs of a write: the time, the source of own samples, the sizes of chunks, and the filters of the

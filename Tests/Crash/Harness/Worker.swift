@@ -35,6 +35,8 @@ final class Worker: Sendable {
         var options = Vocabulary.options(isMass: isMass)
         // Another planted fault: commits do not wait for the disk.
         options.limits.skipsSync = arguments.has("unsynced")
+        // Journals that are moved into the tables seldom, often and never, and none at all.
+        options.limits.journaledCommits = [0, 4, 12, 256][Int(seed % 4)]
         store = try SampleStore.open(at: try arguments.text("store"), options: options)
         try state.withLock { state in
             try store.read { transaction in

@@ -18,7 +18,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum hit { NONE = 0, DATA_WRITE = 1, META_WRITE = 2, SYNC = 3, OPEN = 4, NAME = 5, SIZE = 6, OTHER_WRITE = 7, READ = 8, LOCK = 9 };
+enum hit { NONE = 0, DATA_WRITE = 1, META_WRITE = 2, SYNC = 3, OPEN = 4, NAME = 5, SIZE = 6, OTHER_WRITE = 7, READ = 8, LOCK = 9, JOURNAL = 10 };
 enum { EIO_MODE = 1, ENOSPC_MODE, EINTR_MODE, SHORT_MODE };
 #define DESCRIPTORS 4096
 
@@ -62,7 +62,8 @@ static int opened(int descriptor, const char *path, int flags) {
     if (descriptor < 0 || descriptor >= DESCRIPTORS) return descriptor;
     size_t length = strlen(path);
     int is_data = length > 9 && !strcmp(path + length - 9, "/data.mdb");
-    kinds[descriptor] = !inside(path) ? NONE : is_data ? (flags & O_DSYNC ? META_WRITE : DATA_WRITE) : OTHER_WRITE;
+    int is_journal = length > 13 && !strcmp(path + length - 13, "/data.journal");
+    kinds[descriptor] = !inside(path) ? NONE : is_journal ? JOURNAL : is_data ? (flags & O_DSYNC ? META_WRITE : DATA_WRITE) : OTHER_WRITE;
     return descriptor;
 }
 
@@ -89,6 +90,8 @@ int close(int descriptor) {
 
 #define WRITING(whole, half)                                                           \
     enum hit kind = kind_of(descriptor);                                               \
+    /* A frame is the journal's data, and its flush the last step of a commit, as the meta page is elsewhere. */ \
+    if (kind == JOURNAL) kind = DATA_WRITE;                                            \
     if (kind != NONE && fails(kind)) {                                                 \
         if (mode != SHORT_MODE || length < 2) return -1;                               \
         return half;                                                                   \
@@ -118,7 +121,10 @@ ssize_t pwritev64(int descriptor, const struct iovec *parts, int count, off_t at
     WRITING(REAL(pwritev64)(descriptor, parts, count, at), REAL(pwrite)(descriptor, parts[0].iov_base, length / 2, at))
 }
 
-int fdatasync(int descriptor) { return kind_of(descriptor) && fails(SYNC) ? -1 : REAL(fdatasync)(descriptor); }
+int fdatasync(int descriptor) {
+    enum hit kind = kind_of(descriptor);
+    return kind && fails(kind == JOURNAL ? META_WRITE : SYNC) ? -1 : REAL(fdatasync)(descriptor);
+}
 int fsync(int descriptor) { return kind_of(descriptor) && fails(SYNC) ? -1 : REAL(fsync)(descriptor); }
 int msync(void *address, size_t length, int flags) { return REAL(msync)(address, length, flags); }
 int ftruncate(int descriptor, off_t size) {

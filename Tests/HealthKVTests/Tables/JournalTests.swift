@@ -132,6 +132,65 @@ import TestSupport
     }
 
     @Test(
+        "A journal with arbitrary bytes gives an error or what was there at some commit, also where its checksums are right",
+        arguments: [false, true])
+    func mutated(forged: Bool) throws {
+        var random = SeededGenerator()
+        let store = try filled(40)
+        let copy = try killedCopy()
+        let file = copy + "/" + StoreFiles.journal
+        let sound = FileSystem.bytes(of: file)
+        let end = try #require(try known(store)).offset
+        var options = Self.options()
+        options.readOnly = true
+        var (refused, right) = (0, 0)
+        for _ in 0..<300 {
+            var bytes = sound
+            for _ in 0..<random.number(1..<4) {
+                let place = random.number(0..<end)
+                switch random.number(0..<3) {
+                case 0: bytes[place] ^= 1 << UInt8(random.number(0..<8))
+                case 1: bytes[place] = UInt8(random.number(0..<256))
+                default:
+                    for offset in place..<min(end, place + random.number(1..<600)) { bytes[offset] = 0 }
+                }
+            }
+            if forged { Self.sign(&bytes, end) }
+            FileSystem.write(bytes, to: file)
+            do {
+                let opened = try SampleStore.open(at: copy, options: options)
+                defer { try? opened.close() }
+                let found = try values(opened)
+                if !forged { #expect(found == expected(found.count)) }
+                _ = try opened.check()
+                right += 1
+            } catch let error as StoreError {
+                #expect([.damaged, .newerFormat].contains(error.code), "\(error)")
+                refused += 1
+            }
+        }
+        #expect(refused > 0)
+        #expect(refused + right == 300)
+        try store.close()
+    }
+
+    /// Makes the checksums of all frames right again, as somebody who forges them does.
+    private static func sign(_ bytes: inout [UInt8], _ end: Int) {
+        var (offset, before) = (0, bytes.rawBytes.word(8))
+        while offset + 32 <= end {
+            let count = Int(truncatingIfNeeded: bytes.rawBytes.word(offset + 16))
+            guard count >= 32, count <= end - offset else { return }
+            var writer = ByteWriter()
+            writer.bytes = Array(bytes[offset..<offset + count])
+            writer.overwrite(8, before)
+            before = Checksum.hash(writer.bytes, 8..<count)
+            writer.overwrite(0, before)
+            bytes.replaceSubrange(offset..<offset + count, with: writer.bytes)
+            offset += (count + 7) & ~7
+        }
+    }
+
+    @Test(
         "A journal that cannot be read is an error: it may hold what nothing else does",
         arguments: ["short", "link", "pipe", "folder"])
     func unreadable(kind: String) throws {

@@ -36,6 +36,8 @@ struct DamagedBase: Sendable {
         defer { try? FileManager.default.removeItem(atPath: path) }
         var options = Vocabulary.options(maintains: false, isMass: content == .large)
         options.idlePeriod = .seconds(1)
+        // The states are those of the data file alone.
+        options.limits.journaledCommits = 0
         let store = try SampleStore.open(at: path, options: options)
         var model = Model()
         var states: [[UInt8]] = []
