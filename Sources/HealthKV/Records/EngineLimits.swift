@@ -12,9 +12,9 @@ package struct EngineLimits: Sendable {
     /// moves.
     package var partitionEntries: UInt64 = 200_000
     /// A journal with this many commits is moved into the tables by the next commit; 0 to write to the tables at once.
-    package var journaledCommits = 256
+    package var journaledCommits = 512
     /// The size of the journal's file. A journal that it cannot hold any more is moved into the tables, too.
-    package var journalFileBytes = 1 << 20
+    package var journalFileBytes = 2 << 20
     /// Recent entries of the identity index beyond this number are folded into runs.
     package var recentEntries: UInt32 = 4_096
     /// Recent links are packed once there are more than this number, and more than a share of the packed ones.

@@ -46,7 +46,8 @@ import TestSupport
         try store.add(10, day: 9)
         try store.expectClean()
         try store.close()
-        #expect(FileSystem.names(in: folder.path)?.sorted() == ["data.journal", "data.mdb", "lock.mdb"])
+        let names = FileSystem.names(in: folder.path)?.filter { $0 != StoreFiles.journal }
+        #expect(names?.sorted() == ["data.mdb", "lock.mdb"])
         let again = try SampleStore.open(at: folder.path)
         #expect(try again.info().replica == replica, "the store is no copy of itself")
         #expect(try again.read { try $0.count() } == 2_010)
