@@ -184,6 +184,8 @@ extension StoreCore {
 
     /// Runs a step of upkeep that no caller waits for. Posts a notice when it fails, once for each reason.
     private func maintainIdly() -> WriterThread.IdleWork {
+        // Each step writes to the tables, and so moves the journal there first.
+        if let pause = pauseBeforeUpkeep { return .later(pause) }
         do {
             let work = try Upkeep.maintainStep(waits: true, in: self)
             upkeepFailure.withLock { $0 = nil }

@@ -55,8 +55,6 @@ enum Upkeep {
     /// - Parameter waits: Whether to postpone work that is better done when nothing is being written.
     static func maintainStep(waits: Bool, in core: StoreCore) throws -> WriterThread.IdleWork {
         guard !core.isPoisoned.load(ordering: .acquiring) else { return .none }
-        // Each step writes to the tables, and so moves the journal there first.
-        if waits, let pause = core.pauseBeforeUpkeep { return .later(pause) }
         let header = try core.read { $0.context.state.header }
         if header.intents > 0 {
             // A mass operation writes out the links of the samples that it removes. Packing in between keeps their

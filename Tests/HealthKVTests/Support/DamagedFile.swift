@@ -14,6 +14,8 @@ struct DamagedFile {
     init(samples: Int = 3_000, limits: EngineLimits = EngineLimits()) throws {
         var options = SampleStore.Options()
         options.limits = limits
+        // What is damaged is the data file alone.
+        options.limits.journaledCommits = 0
         options.maintainsWhenIdle = false
         options.idlePeriod = .zero
         let store = try SampleStore.open(at: folder.path, options: options)
