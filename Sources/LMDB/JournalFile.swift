@@ -23,6 +23,8 @@ public final class JournalFile: @unchecked Sendable {
     private let map: UnsafeRawPointer
     private let path: String
     public let byteCount: Int
+    /// Distinguishes the file from others on its file system.
+    public let inode: UInt64
 
     /// Opens the file; `nil` if there is none. Throws if what is there cannot be read, or is no such file: it may hold
     /// what nothing else does.
@@ -45,11 +47,11 @@ public final class JournalFile: @unchecked Sendable {
             close(descriptor)
             throw LMDBError(code, "mmap", path)
         }
-        return unsafe JournalFile(descriptor, UnsafeRawPointer(map), size, path)
+        return unsafe JournalFile(descriptor, UnsafeRawPointer(map), size, UInt64(found.st_ino), path)
     }
 
-    private init(_ descriptor: Int32, _ map: UnsafeRawPointer, _ byteCount: Int, _ path: String) {
-        (self.descriptor, self.byteCount, self.path) = (descriptor, byteCount, path)
+    private init(_ descriptor: Int32, _ map: UnsafeRawPointer, _ byteCount: Int, _ inode: UInt64, _ path: String) {
+        (self.descriptor, self.byteCount, self.inode, self.path) = (descriptor, byteCount, inode, path)
         unsafe self.map = map
     }
 

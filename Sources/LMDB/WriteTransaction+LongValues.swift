@@ -32,6 +32,21 @@ extension WriteTransaction {
         guard code == MDB_SUCCESS || code == MDB_NOTFOUND else { throw environment.error(code, operation) }
     }
 
+    /// Checks the long value that the table itself has under a key before a record is laid over it, so that what is
+    /// collected can be moved into the tables.
+    @usableFromInline
+    func checkLongValue(_ table: Table, _ key: RawSpan, _ operation: StaticString) throws(LMDBError) {
+        guard try view.statistics(table).overflowPages > 0 else { return }
+        // unsafe: C only reads the key, and only during the call.
+        let isFine = unsafe key.withUnsafeBytes { bytes in
+            var (key, value) = unsafe (MDB_val(bytes), MDB_val())
+            guard unsafe mdb_get(raw, table.dbi, &key, &value) == MDB_SUCCESS else { return true }
+            return unsafe isSound(
+                value, environment.longPages(keyBytes: bytes.count, valueBytes: unsafe value.mv_size))
+        }
+        if !isFine { throw environment.error(MDB_CORRUPTED, operation) }
+    }
+
     /// Checks all long values of a table in the same way.
     func checkLongValues(of table: Table, _ operation: StaticString) throws(LMDBError) {
         var cursor = try view.cursor(table)

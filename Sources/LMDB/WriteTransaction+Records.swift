@@ -6,7 +6,10 @@ extension WriteTransaction {
     @inlinable
     public mutating func put(_ table: Table, key: RawSpan, value: RawSpan) throws(LMDBError) {
         try environment.check(table, key: key, "mdb_put")
-        if let layer { return layer.put(table, key: key, value: value) }
+        if let layer {
+            try checkLongValue(table, key, "mdb_put")
+            return layer.put(table, key: key, value: value)
+        }
         try putBeneath(table, key: key, value: value)
     }
 
@@ -27,6 +30,7 @@ extension WriteTransaction {
     ) throws(LMDBError) {
         try environment.check(table, key: key, "mdb_put")
         if let layer {
+            try checkLongValue(table, key, "mdb_put")
             return unsafe layer.put(table, key, byteCount: byteCount) { buffer in
                 var output = unsafe OutputRawSpan(buffer: buffer, initializedCount: 0)
                 fill(&output)
@@ -83,6 +87,7 @@ extension WriteTransaction {
         try environment.check(table, key: key, "mdb_del")
         if let layer {
             let exists = try view.contains(table, key)
+            if exists { try checkLongValue(table, key, "mdb_del") }
             if exists { layer.remove(table, key: key, isInTable: try view.getBeneath(table, key) != nil) }
             return exists
         }

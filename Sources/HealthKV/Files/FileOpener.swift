@@ -171,12 +171,13 @@ struct FileOpener {
         // The map keeps the file alive; its name is not needed.
         defer { copy.remove() }
         try copyStore(to: copy.path)
-        defer { FileSystem.remove(copy.path + "/" + StoreFiles.journal) }
         notices.post(
             .withoutLocks, folder, "The lock file cannot be used: a copy is read, made when the store was opened")
         do {
             let environment = try CheckedOpening.open(copy.path, lmdb, options.limits)
-            return try finish(environment, .copy, data: identity, lock: nil)
+            let file = try finish(environment, .copy, data: identity, lock: nil)
+            _ = try file.presentJournalFile()
+            return file
         } catch {
             throw StoreError.retold(error, of: folder)
         }

@@ -45,6 +45,10 @@ final class OpenFile: Sendable {
     private struct SeenJournal {
         var known: JournaledCommits?
         var file: JournalFile?
+        var begunAt = ContinuousClock.now
+        var grewAt = ContinuousClock.now
+        /// Whether a frame is being written.
+        var isHeld = false
         /// Whether there was a commit for a journal.
         var isWanted = false
 
@@ -132,10 +136,20 @@ final class OpenFile: Sendable {
 
     /// Begins to read the store, with the journal laid over the tables.
     func beginRead() throws -> LMDB.ReadTransaction {
-        var transaction = try environment.beginRead()
-        transaction.layer = try journal(of: transaction.view, transaction: transaction.id).layer
-        return transaction
+        for attempt in 0... {
+            var transaction = try environment.beginRead()
+            let found = try journal(of: transaction.view, transaction: transaction.id)
+            // Another process may have moved the journal into the tables since the snapshot was taken.
+            let last = try environment.lastTransaction
+            if last != transaction.id, attempt < OpenFile.attempts { continue }
+            transaction.layer = found.layer
+            return transaction
+        }
+        fatalError("the loop ends by returning or throwing")
     }
+
+    /// A process that is killed at the end of a commit may leave LMDB between two numbers until the next one writes.
+    static let attempts = 64
 
     /// Returns the commits in the journal. Reads only those that this process does not know.
     ///
@@ -143,12 +157,12 @@ final class OpenFile: Sendable {
     ///   - view: a view of the tables, without anything that lies over them.
     ///   - transaction: the number of its snapshot.
     func journal(of view: View, transaction: Int) throws -> JournaledCommits {
-        let (known, file) = try journal.withLock { journal in
+        let (known, file, isHeld) = try journal.withLock { journal in
             if journal.file == nil, journal.known?.transaction != transaction { try journal.open(environment) }
-            return (journal.known, journal.file)
+            return (journal.known, journal.file, journal.isHeld)
         }
         if let known, known.transaction == transaction {
-            guard let file, Journal.goesOn(known, in: file) else { return known }
+            guard let file, !isHeld, Journal.goesOn(known, in: file) else { return known }
         }
         let found = try Journal.commits(in: view, tables, file, transaction: transaction, known: known)
         note(found)
@@ -159,8 +173,19 @@ final class OpenFile: Sendable {
     func note(_ found: JournaledCommits) {
         journal.withLock { journal in
             if let known = journal.known, (known.transaction, known.last) > (found.transaction, found.last) { return }
+            let count = journal.known?.count ?? 0
+            if found.count > count { journal.grewAt = .now }
+            if count == 0 || found.count < count { journal.begunAt = .now }
             journal.known = found
         }
+    }
+
+    /// While a frame is being written, readers of this process see the journal without it.
+    func holdJournal(_ isHeld: Bool) { journal.withLock { $0.isHeld = isHeld } }
+
+    /// When the journal began and when it last grew, as far as this process has seen; `nil` if it is empty.
+    var journalTimes: (begun: ContinuousClock.Instant, grew: ContinuousClock.Instant)? {
+        journal.withLock { $0.known?.layer == nil ? nil : ($0.begunAt, $0.grewAt) }
     }
 
     /// Forgets the journal that a commit has moved into the tables.
@@ -175,7 +200,7 @@ final class OpenFile: Sendable {
         journal.withLock { journal in
             let hasFile = journal.file != nil
             guard let known = journal.known, known.transaction == transaction else { return (nil, hasFile) }
-            if let file = journal.file, Journal.goesOn(known, in: file) { return (nil, hasFile) }
+            if let file = journal.file, !journal.isHeld, Journal.goesOn(known, in: file) { return (nil, hasFile) }
             return (known, hasFile)
         }
     }
@@ -204,8 +229,8 @@ final class OpenFile: Sendable {
         try journal.withLock { journal in
             guard journal.file == nil, journal.isWanted else { return }
             let path = environment.path + "/" + StoreFiles.journal
-            // Without the file commits go to the tables.
-            _ = JournalFile.make(path, byteCount: byteCount, mode: environment.options.fileMode)
+            // Without the file commits go to the tables. A name that is not durable is taken with the next commit.
+            guard JournalFile.make(path, byteCount: byteCount, mode: environment.options.fileMode) else { return }
             try journal.open(environment)
         }
     }

@@ -53,7 +53,8 @@ struct UnfinishedFolder {
             guard SampleID(canonical: String(name.dropFirst(copyPrefix.count))) != nil,
                 let status = FileSystem.statusOfLink(path), status.kind == .folder,
                 status.owner == FileSystem.effectiveUser,
-                let names = FileSystem.names(in: path), Set(names).isSubset(of: ["data.mdb", "lock.mdb"]),
+                let names = FileSystem.names(in: path),
+                Set(names).isSubset(of: ["data.mdb", "lock.mdb", StoreFiles.journal]),
                 let claim = FolderClaim(path)
             else { continue }
             remove(path)
@@ -64,6 +65,7 @@ struct UnfinishedFolder {
     private static func remove(_ path: String) {
         FileSystem.remove(path + "/data.mdb")
         FileSystem.remove(path + "/lock.mdb")
+        FileSystem.remove(path + "/" + StoreFiles.journal)
         FileSystem.removeFolder(path)
     }
 }

@@ -47,7 +47,7 @@ extension StoreCore {
         _ body: (inout WriteTransaction) throws -> Void
     ) throws -> Bool {
         let journal = try file.journal(of: lmdb.view, transaction: lmdb.id - 1)
-        let isJournaled = try mayJournal(to: target, journal, room, file)
+        let isJournaled = try mayJournal(to: target, journal, room, file, lmdb.view)
         if isJournaled || journal.count > 0 { lmdb.collect(over: journal.layer) }
         let context = try makeContext(of: lmdb, file, journal, verified: nil)
         if target != .nothing { context.state.header.commit += 1 }
@@ -66,6 +66,10 @@ extension StoreCore {
         guard transaction.state.isChanged else {
             isFollowed = true
             return false
+        }
+        if !isJournaled, target == .journal, let journalFile = file.journalFile, room.refusal == nil {
+            let isNamed = try Journal.isNamed(journalFile, in: transaction.lmdb.view, file.tables)
+            if !isNamed { try Journal.name(journalFile, in: &transaction) }
         }
         let isNearTheEnd = transaction.state.adds && RoomKeeping.mayFill(room, transaction.state, file, in: self)
         if isNearTheEnd { try transaction.moveToTables() }
@@ -105,18 +109,21 @@ extension StoreCore {
     private static let journalMargin = 256 << 10
 
     /// Returns `true` if a transaction begins by writing to the journal.
-    private func mayJournal(to target: Target, _ journal: JournaledCommits, _ room: Room, _ file: OpenFile) throws
-        -> Bool
-    {
+    private func mayJournal(
+        to target: Target, _ journal: JournaledCommits, _ room: Room, _ file: OpenFile, _ view: View
+    ) throws -> Bool {
         guard target == .journal, options.limits.journaledCommits > journal.count, !room.isSmall, room.refusal == nil,
-            // What is in the journal must find room in the tables at any time.
-            4 * (journal.layer?.byteCount ?? 0) + StoreCore.journalMargin < room.left
+            StoreCore.room(for: journal, file.environment.pageSize) < room.left
         else { return false }
-        guard file.journalFile != nil else {
-            try file.makeJournalFile(byteCount: options.limits.journalFileBytes)
-            return false
-        }
-        return true
+        if file.journalFile == nil { try file.makeJournalFile(byteCount: options.limits.journalFileBytes) }
+        guard let journalFile = file.journalFile else { return false }
+        return try Journal.isNamed(journalFile, in: view, file.tables)
+    }
+
+    /// Returns the room that the tables must have for what is in the journal, at any time: each record may take a page.
+    private static func room(for journal: JournaledCommits, _ pageSize: Int) -> Int {
+        let layer = journal.layer.map { 4 * $0.byteCount + 2 * $0.count * pageSize } ?? 0
+        return layer + journalMargin
     }
 
     /// Returns the frame of a commit to the journal; `nil` if the commit is one to the tables, or does not fit.
@@ -138,9 +145,11 @@ extension StoreCore {
     ) throws(LMDBError) {
         guard let layer = transaction.lmdb.sharedLayer(), let journalFile = file.journalFile else { return }
         let journal = transaction.context.journal
+        // Readers of this process see the commit once it is durable.
+        file.holdJournal(true)
+        defer { file.holdJournal(false) }
         try journalFile.write(frame, at: journal.offset, flushes: !options.limits.skipsSync)
         file.note(Journal.journal(after: journal, frame, layer))
-        lastJournaled.withLock { $0 = .now }
     }
 
     /// Converts the error of a failed commit. LMDB writes pages, syncs them, and then writes the meta page: before

@@ -25,7 +25,7 @@ extension StoreCore {
                 if let journal = seen.known {
                     // Another process may have moved the journal into the tables since the snapshot was taken.
                     attempts += 1
-                    if seen.hasFile, attempts < StoreCore.attempts, try isBehind(lmdb, file) { continue }
+                    if seen.hasFile, attempts < OpenFile.attempts, try isBehind(lmdb, file) { continue }
                     let place = SnapshotPlace(
                         file: file.number, map: file.environment.mapNumber, transaction: lmdb.id, commit: journal.last)
                     lmdb.layer = journal.layer
@@ -39,9 +39,6 @@ extension StoreCore {
             file = try Following.follow(file, in: self)
         }
     }
-
-    /// A process that is killed at the end of a commit may leave LMDB between two numbers until the next one writes.
-    private static let attempts = 64
 
     private func isBehind(_ lmdb: borrowing LMDB.ReadTransaction, _ file: OpenFile) throws -> Bool {
         guard file.access == .locked else { return false }

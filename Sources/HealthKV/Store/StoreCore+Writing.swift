@@ -102,8 +102,8 @@ extension StoreCore {
                 let failed = queue.withLock { $0.take(limit: .max) }
                 for member in failed { member.finish(refusal()) }
             }
-        } else if options.maintainsWhenIdle, leadership.mustWake() {
-            thread().perform {}
+        } else if options.maintainsWhenIdle, holdsFile, leadership.mustWake(), !thread().perform({}) {
+            leadership.look()
         }
         return true
     }
@@ -160,8 +160,7 @@ extension StoreCore {
             let made = WriterThread(name: "healthkv", idlePeriod: options.idlePeriod) { [weak self] in
                 guard let self, options.maintainsWhenIdle else { return .none }
                 leadership.look()
-                // A caller that leads is writing, so the writer is not idle.
-                let work = leadership.leadIfFree { maintainIdly() } ?? .later(StoreCore.upkeepPause)
+                let work = pauseBeforeUpkeep.map { .later($0) } ?? leadership.lead { maintainIdly() }
                 if case .none = work { return work }
                 leadership.lookAgain()
                 return work
@@ -172,14 +171,17 @@ extension StoreCore {
     }
 
     /// How long upkeep still waits for further commits, because those in the journal are few and the last is recent;
-    /// `nil` if it does not wait.
+    /// `nil` if it does not wait. While commits come steadily it waits for a second at most.
     var pauseBeforeUpkeep: Duration? {
         let journaled = file.journaledCommits
-        guard journaled > 0, journaled < options.limits.journaledCommits else { return nil }
-        let passed = lastJournaled.withLock { $0 }.duration(to: .now)
+        guard journaled < options.limits.journaledCommits, let times = file.journalTimes,
+            times.begun.duration(to: .now) < StoreCore.longestPause
+        else { return nil }
+        let passed = times.grew.duration(to: .now)
         return passed < StoreCore.upkeepPause ? StoreCore.upkeepPause - passed : nil
     }
 
+    private static let longestPause = Duration.seconds(1)
     private static let upkeepPause = SummaryBacklog.pause
 
     /// Runs a step of upkeep that no caller waits for. Posts a notice when it fails, once for each reason.
@@ -227,6 +229,7 @@ extension StoreCore {
                     return
                 }
                 for (index, member) in members.enumerated() {
+                    try transaction.moveToTablesIfLarge()
                     do {
                         try transaction.nested { try member.run(&$0) }
                     } catch {

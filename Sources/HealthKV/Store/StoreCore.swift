@@ -58,8 +58,6 @@ final class StoreCore: Sendable {
     let filters = IdentityFilters()
     /// Hours that wait to be summarized.
     let backlog = Monitor(SummaryBacklog())
-    /// When this process last wrote to the journal.
-    let lastJournaled = Monitor(ContinuousClock.now)
     /// Why upkeep last failed; `nil` if it did not.
     let upkeepFailure = Monitor<String?>(nil)
     /// Where the pruning of tombstones continues; `nil` when none is under way.
@@ -122,11 +120,13 @@ final class StoreCore: Sendable {
         // In a forked child there is no writing thread to wait for, and the file belongs to the parent.
         if environment.isForked { return }
         queue.withLock { $0.isClosed = true }
-        moveJournalBeforeClosing()
+        // The last handle may go while its own write is being finished, on the thread that does so.
+        let isMine = leadership.isMine
+        moveJournalBeforeClosing(isMine: isMine)
         writer.withLock { $0 }?.stop()
         writer.withLock { $0 = nil }
         // A caller may still lead.
-        leadership.lead {}
+        if !isMine { leadership.lead {} }
         observers.finish()
         watcher.stop()
         // Readers end by themselves, and no new one can begin, since every handle is closed.
@@ -146,10 +146,14 @@ final class StoreCore: Sendable {
     }
 
     /// Moves the journal into the tables, so that a closed file needs none. If it fails, the next writer does it.
-    private func moveJournalBeforeClosing() {
+    private func moveJournalBeforeClosing(isMine: Bool) {
         guard !options.readOnly, !isPoisoned.load(ordering: .acquiring), file.journaledCommits > 0,
             !removesFolder.load(ordering: .relaxed)
         else { return }
+        if isMine {
+            try? Upkeep.moveJournal(in: self)
+            return
+        }
         thread().perform { [self] in leadership.lead { try? Upkeep.moveJournal(in: self) } }
     }
 

@@ -14,6 +14,7 @@ enum Suspension {
         let hasEnded = core.writer.withLock { $0 }?.stop(atMost: ContinuousClock.now.duration(to: deadline)) ?? true
         guard hasEnded else { throw giveUpSuspension("Writes have", in: core) }
         core.writer.withLock { $0 = nil }
+        core.leadership.look()
         core.watcher.stop()
         while true {
             let closing = file.environment.closeNow(within: ContinuousClock.now.duration(to: deadline))

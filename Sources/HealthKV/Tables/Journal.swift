@@ -13,7 +13,7 @@ import LMDB
 /// journal is empty without being touched: its file is written over from the beginning.
 enum Journal {
     /// The size of the fields before the changes of a frame.
-    private static let head = 32
+    private static let head = 40
     /// More commits than this are never in the journal: the number bounds what a damaged frame can ask for.
     private static let commitLimit: UInt64 = 1 << 20
 
@@ -30,6 +30,7 @@ enum Journal {
         writer.append(before.chain)
         writer.append(0 as UInt64)
         writer.append(commit)
+        writer.append(before.base)
         layer.forEachLogged { table, key, value in
             writer.append(tables.code(of: table).rawValue)
             writer.append(UInt16(key.byteCount))
@@ -56,6 +57,25 @@ enum Journal {
         journal.chain = frame.rawBytes.word(0)
         journal.offset += padded(frame.count)
         return journal
+    }
+
+    /// The key of the record in `meta` that names the file of the journal.
+    private static let key: [UInt8] = Array("journal".utf8)
+
+    /// Returns `true` if the tables name a file as that of their journal. Only then may it hold commits over them: who
+    /// had found no file before looks for it again when the tables have changed, and not earlier.
+    static func isNamed(_ file: JournalFile, in view: View, _ tables: Tables) throws -> Bool {
+        guard let span = try view.getBeneath(tables[.meta], key) else { return false }
+        var record = try RecordReader(span, table: .meta, key: key)
+        return try record.read(UInt64.self) == file.inode
+    }
+
+    /// Names a file as that of the journal, from this commit to the tables on.
+    static func name(_ file: JournalFile, in txn: inout WriteTransaction) throws {
+        try txn.moveToTables()
+        var record = RecordWriter()
+        record.append(file.inode)
+        try txn.put(.meta, key, record.value(table: .meta, key: key, commit: txn.commit))
     }
 
     /// Returns `true` if a frame follows the commits that are known.
@@ -116,7 +136,8 @@ enum Journal {
         var offset = known.offset + 8
         while offset + head <= file.byteCount {
             let commit = file.word(at: offset + 24)
-            if commit > known.last + 1, commit - known.last < commitLimit, let frame = frame(at: offset, in: file),
+            if commit > known.last + 1, commit - known.last < commitLimit, file.word(at: offset + 32) == known.base,
+                let frame = frame(at: offset, in: file),
                 frame.rawBytes.word(24) == commit
             {
                 return true

@@ -54,12 +54,17 @@ public struct WriteTransaction: ~Copyable, SampleReading {
     /// Moves what the journal and this transaction have written into the tables. Further changes go to the tables.
     mutating func moveToTables() throws(LMDBError) { try lmdb.fold() }
 
+    /// Moves everything into the tables if it is much.
+    mutating func moveToTablesIfLarge() throws(LMDBError) {
+        if let collected = lmdb.collectedBytes, collected > WriteTransaction.journalLimit { try moveToTables() }
+    }
+
     /// Whether the transaction writes to the journal, as far as is known.
     var isJournaled: Bool { lmdb.collectedBytes != nil }
 
     /// Decides for good where the transaction writes to, before its last record.
     mutating func settleTarget() throws(LMDBError) {
-        if let collected = lmdb.collectedBytes, collected > WriteTransaction.journalLimit { try moveToTables() }
+        try moveToTablesIfLarge()
         // A commit to the journal leaves LMDB's last transaction as it is.
         state.header.transaction = UInt64(isJournaled ? lmdb.id - 1 : lmdb.id)
     }

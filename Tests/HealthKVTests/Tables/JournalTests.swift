@@ -116,7 +116,7 @@ import TestSupport
         let store = try filled(30)
         let copy = try killedCopy()
         var bytes = FileSystem.bytes(of: copy + "/" + StoreFiles.journal)
-        bytes[40] ^= 1
+        bytes[48] ^= 1
         FileSystem.write(bytes, to: copy + "/" + StoreFiles.journal)
         var options = Self.options()
         options.limits.ignoresPlace = true
@@ -177,9 +177,9 @@ import TestSupport
     /// Makes the checksums of all frames right again, as somebody who forges them does.
     private static func sign(_ bytes: inout [UInt8], _ end: Int) {
         var (offset, before) = (0, bytes.rawBytes.word(8))
-        while offset + 32 <= end {
+        while offset + 40 <= end {
             let count = Int(truncatingIfNeeded: bytes.rawBytes.word(offset + 16))
-            guard count >= 32, count <= end - offset else { return }
+            guard count >= 40, count <= end - offset else { return }
             var writer = ByteWriter()
             writer.bytes = Array(bytes[offset..<offset + count])
             writer.overwrite(8, before)
@@ -232,6 +232,36 @@ import TestSupport
         #expect(notices.codes.contains(.restored))
         try restored.expectClean()
         try restored.close()
+    }
+
+    @Test("A journal holds commits only over tables that name its file, which others look for when the tables change")
+    func named() throws {
+        let store = try filled(1)
+        expectNoJournal(store)
+        do {
+            try store.write { _ in throw Refusal() }
+            Issue.record("the closure threw")
+        } catch is Refusal {}
+        #expect(FileSystem.size(of: journal) != nil, "the file is there, and no commit names it")
+        try store.save(weight(1))
+        expectNoJournal(store)
+        try store.save(weight(2))
+        #expect(store.core.file.journaledCommits == 1)
+        // A copy of the folder has another file of this name.
+        let copy = try SampleStore.open(at: try killedCopy(), options: Self.options())
+        #expect(try values(copy) == expected(3))
+        try copy.save(weight(3))
+        expectNoJournal(copy)
+        try copy.save(weight(4))
+        #expect(copy.core.file.journaledCommits == 1)
+        #expect(try values(copy) == expected(5))
+        try copy.expectClean()
+        try copy.close()
+        try store.close()
+    }
+
+    private func expectNoJournal(_ store: SampleStore, sourceLocation: SourceLocation = #_sourceLocation) {
+        #expect(store.core.file.journaledCommits == 0, sourceLocation: sourceLocation)
     }
 
     @Test("A closure that throws leaves nothing behind among those that share its commit")
