@@ -41,6 +41,9 @@ extension World {
     }
 
     private func copyFile(of site: Site) throws {
+        // Whoever copies the data file alone must have closed the store, which moves its journal into the tables, as
+        // maintenance does. Otherwise the copy is of an earlier moment, perhaps within a sync that holds the lease.
+        while try site.store.maintain() {}
         let file = "\(scratch)/file\(fileCopies.count).mdb"
         try FileManager.default.copyItem(atPath: site.folder + "/data.mdb", toPath: file)
         fileCopies.append((site.number, file, try site.values()))
