@@ -101,7 +101,8 @@ public final class SampleStore: Sendable {
         return try core.read(body)
     }
 
-    /// Runs `body` on the writing thread and returns once its changes are durable. Blocks the calling thread.
+    /// Runs `body` alone among all writers and returns once its changes are durable. Blocks the calling thread, on which
+    /// `body` runs if nobody else writes, and otherwise waits for the writing thread.
     ///
     /// Calls from several threads share a commit. When `body` throws, only its own changes are undone.
     @discardableResult
