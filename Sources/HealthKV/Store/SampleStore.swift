@@ -101,8 +101,8 @@ public final class SampleStore: Sendable {
         return try core.read(body)
     }
 
-    /// Runs `body` alone among all writers and returns once its changes are durable. Blocks the calling thread, on which
-    /// `body` runs if nobody else writes, and otherwise waits for the writing thread.
+    /// Runs `body` alone among all writers and returns once its changes are durable. Blocks the calling thread. If
+    /// nobody else writes, `body` runs on it, and otherwise on the thread of another writer.
     ///
     /// Calls from several threads share a commit. When `body` throws, only its own changes are undone.
     @discardableResult
