@@ -94,13 +94,6 @@ public struct View: ~Escapable {
         guard let layer = unsafe layer, layer.covers(table) else { return try Cursor(view: self, dbi: table.dbi) }
         return try unsafe Cursor(view: self, dbi: table.dbi, over: layer.entries(table))
     }
-
-    /// Returns a cursor over the records of the table itself.
-    @_lifetime(copy self)
-    public func cursorBeneath(_ table: Table) throws(LMDBError) -> Cursor {
-        try unsafe environment.check(table, "mdb_cursor_open")
-        return try Cursor(view: self, dbi: table.dbi)
-    }
 }
 
 extension MDB_val {

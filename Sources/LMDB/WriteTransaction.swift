@@ -146,11 +146,8 @@ public struct WriteTransaction: ~Copyable, Transaction {
         guard let layer else { return }
         precondition(mayFold, "a nested transaction cannot fold what its parent collected")
         self.layer = nil
-        for table in environment.allTables {
-            try layer.forEach(table) { key, value throws(LMDBError) in
-                if let value { try put(table, key: key, value: value) } else { try delete(table, key: key) }
-            }
-        }
+        let tables = environment.allTables
+        try put(layer, of: tables, into: tables)
     }
 
     deinit {

@@ -183,7 +183,7 @@ struct FileOpener {
         }
     }
 
-    /// Copies the tables and the journal over them. Begins anew if another process has moved the journal into the
+    /// Copies the tables and the journal over them. Starts over if another process has moved the journal into the
     /// tables meanwhile, since it may have written over what belongs to the copied tables.
     private func copyStore(to target: String) throws {
         let journal = "/" + StoreFiles.journal

@@ -89,7 +89,7 @@ enum Journal {
     /// - Parameters:
     ///   - view: a view of the tables, without anything that lies over them.
     ///   - transaction: the number of its snapshot.
-    ///   - known: the commits that are already known. If they are those of another snapshot, they are read anew.
+    ///   - known: the commits that are already known. If they are those of another snapshot, all of them are read.
     static func commits(
         in view: View, _ tables: Tables, _ file: JournalFile?, transaction: Int, known: JournaledCommits? = nil
     ) throws -> JournaledCommits {

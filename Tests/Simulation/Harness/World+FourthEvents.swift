@@ -41,7 +41,7 @@ extension World {
     }
 
     private func copyFile(of site: Site) throws {
-        // Whoever copies the data file alone must have closed the store, which moves its journal into the tables, as
+        // The data file alone may be copied only of a closed store. Closing moves the journal into the tables, as
         // maintenance does. Otherwise the copy is of an earlier moment, perhaps within a sync that holds the lease.
         while try site.store.maintain() {}
         let file = "\(scratch)/file\(fileCopies.count).mdb"
