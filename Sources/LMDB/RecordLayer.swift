@@ -65,8 +65,6 @@ public final class RecordLayer: @unchecked Sendable {
     /// Returns a layer with the same records, whose changes do not affect this one.
     public func copy() -> RecordLayer { RecordLayer(copying: self) }
 
-    public var isEmpty: Bool { unsafe tables.allSatisfy { unsafe $0.isEmpty } }
-
     /// The number of records, removed ones included.
     public var count: Int { unsafe tables.reduce(0) { unsafe $0 + $1.count } }
 

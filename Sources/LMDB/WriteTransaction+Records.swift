@@ -10,13 +10,6 @@ extension WriteTransaction {
             try checkLongValue(table, key, "mdb_put")
             return layer.put(table, key: key, value: value)
         }
-        try putBeneath(table, key: key, value: value)
-    }
-
-    /// Stores `value` under `key` in the table itself, also while other changes are collected.
-    @inlinable
-    public mutating func putBeneath(_ table: Table, key: RawSpan, value: RawSpan) throws(LMDBError) {
-        try environment.check(table, key: key, "mdb_put")
         try release(table, key: key, for: value.byteCount, "mdb_put")
         let code = try store(table, key: key, value: value, flags: 0)
         guard code == MDB_SUCCESS else { throw environment.error(code, "mdb_put") }
@@ -91,14 +84,6 @@ extension WriteTransaction {
             if exists { layer.remove(table, key: key, isInTable: try view.getBeneath(table, key) != nil) }
             return exists
         }
-        return try deleteBeneath(table, key: key)
-    }
-
-    /// Removes a key from the table itself, also while other changes are collected.
-    @inlinable
-    @discardableResult
-    public mutating func deleteBeneath(_ table: Table, key: RawSpan) throws(LMDBError) -> Bool {
-        try environment.check(table, key: key, "mdb_del")
         try release(table, key: key, for: nil, "mdb_del")
         // unsafe: C only reads the key, and only during the call.
         let code = unsafe key.withUnsafeBytes { bytes in
