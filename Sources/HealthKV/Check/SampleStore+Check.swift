@@ -79,7 +79,9 @@ extension SampleStore {
         } catch let error as StoreError where error.code == .damaged || error.code == .notAStore {
             var report = try inspection.rawReport(folder, limit: limit)
             if report.isClean {
-                report.findings = [Finding(kind: .header, table: TableCode.meta.name, detail: error.detail)]
+                // The cause names the part that is damaged, such as the journal.
+                let detail = error.underlying.map { "\(error.detail): \($0)" } ?? error.detail
+                report.findings = [Finding(kind: .header, table: TableCode.meta.name, detail: detail)]
             }
             return report
         }
