@@ -4,6 +4,7 @@
 steps=$(mktemp -d "${TMPDIR:-/tmp}/healthkv-steps.XXXXXX")
 lane=    # the name of this process's lane; empty for the main process
 lanes=() # their processes
+limit= # a step is stopped after so many seconds; empty: never
 
 # step NAME COMMAND...: prints a heading, runs the command, and prints its time. The first failing step ends the script.
 step() {
@@ -39,10 +40,57 @@ run_step() {
 }
 
 measured() {
-    local code=0
+    local code=0 own watch=
+    if [ -n "$limit" ] && [ -r /proc/self/task ]; then
+        own=$BASHPID # before the background process, which has another
+        watch_step "$own" &
+        watch=$!
+    fi
     "$@" || code=$?
+    if [ -n "$watch" ]; then kill $(below "$watch") "$watch" 2>/dev/null || true; fi
     note_work
     exit $code
+}
+
+# watch_step PROCESS: waits for the limit, then prints what the processes of the step do, and ends them. A step that
+# waits for ever would otherwise end with the machine, without a word.
+watch_step() {
+    sleep "$limit"
+    local process name all=()
+    for process in $(below "$1"); do
+        if [ "$process" != "$BASHPID" ] && [ -r "/proc/$process/stat" ]; then all+=("$process"); fi
+    done
+    printf '\nThe step runs for more than %s. Its processes, and where they are:\n' "$(duration "$limit")"
+    for process in "${all[@]}"; do
+        printf '%s of %s, %s: %s\n' "$process" "$(field "$process" PPid)" "$(field "$process" State)" \
+            "$(tr '\0' ' ' <"/proc/$process/cmdline" 2>/dev/null | cut -c 1-300)"
+    done
+    for process in "${all[@]}"; do
+        name=$(cat "/proc/$process/comm" 2>/dev/null) || true
+        case $name in bash | sh | sleep | timeout | tee | '') continue ;; esac
+        printf '\nThreads of %s:\n' "$process"
+        if command -v gdb >/dev/null; then
+            timeout 120 gdb --batch -p "$process" -ex 'thread apply all backtrace' 2>&1 </dev/null |
+                grep '^Thread\|^#' | cut -c 1-300 | head -n 400 || true
+        else
+            cat "/proc/$process/task/"*/wchan 2>/dev/null || true
+            # A program of Swift prints its threads when it gets this.
+            kill -ABRT "$process" 2>/dev/null || true
+            sleep 30
+        fi
+    done
+    for process in "${all[@]}"; do kill -KILL "$process" 2>/dev/null || true; done
+}
+
+field() { sed -n "s/^$2:[[:space:]]*//p" "/proc/$1/status" 2>/dev/null; }
+
+# below PROCESS: prints the processes that descend from a process.
+below() {
+    local child
+    for child in $(cat "/proc/$1/task/"*/children 2>/dev/null); do
+        echo "$child"
+        below "$child"
+    done
 }
 
 # end_step NAME CODE BEGAN [FILE]: prints the result of a step and, with a FILE that has its processor seconds, its

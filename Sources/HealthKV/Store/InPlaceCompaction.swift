@@ -25,11 +25,11 @@ enum InPlaceCompaction {
         let isRetired = try file.isRetired(in: lmdb)
         if isRetired { return }
         let offset = try file.journal(of: lmdb.view, transaction: lmdb.id - 1).offset
+        let zeros = [UInt8](repeating: 0, count: journalFile.byteCount - offset)
         do {
-            let zeros = [UInt8](repeating: 0, count: journalFile.byteCount - offset)
             try journalFile.write(zeros, at: offset, flushes: !core.options.limits.skipsSync)
         } catch {
-            throw StoreError(.storage, path: core.path, "The journal cannot be written over", underlying: error)
+            throw StoreError.wrap(error, path: core.path)
         }
     }
 
