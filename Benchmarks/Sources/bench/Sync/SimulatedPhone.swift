@@ -103,8 +103,8 @@ final class SimulatedPhone: Sendable {
         min(History.day, Int64(History.days) * History.day / Int64(max(count, 1)))
     }
 
-    /// The processor time that the simulator needs to return all pages of the feeds of some types, without processing
-    /// them.
+    /// The processor time that the simulator needs to return all pages of some types twice, without processing them: by
+    /// date, as the engine counts them, and as the feed gives them.
     func answer(_ types: [SampleType]) async throws -> UInt64 {
         let (store, limit, began) = (app.healthStore, SyncOptions().pageSize, ProcessorTime.ofProcess())
         for type in types {
@@ -115,6 +115,16 @@ final class SimulatedPhone: Sendable {
                 let page = try await query.result(for: store)
                 if page.addedSamples.isEmpty, page.deletedObjects.isEmpty { break }
                 anchor = page.newAnchor
+            }
+            var end = Date.distantFuture
+            while true {
+                let earlier = HKQuery.predicateForSamples(withStart: nil, end: end, options: .strictStartDate)
+                let query = HKSampleQueryDescriptor(
+                    predicates: [.sample(type: type.healthType, predicate: earlier)],
+                    sortDescriptors: [SortDescriptor(\HKSample.startDate, order: .reverse)], limit: limit)
+                let page = try await query.result(for: store)
+                guard page.count >= limit, let first = page.last else { break }
+                end = first.startDate
             }
         }
         return ProcessorTime.ofProcess() - began
