@@ -32,7 +32,8 @@ enum Bench {
         for (profile, samples) in settings.parts where !interruption.wasAsked {
             let comparison = try Comparison(settings.part(profile, samples), interruption)
             try comparison.run()
-            print(comparison.table(colours: isTerminal).text)
+            let plain = all.filter { $0.profile == History.Profile.plain.rawValue && $0.samples == samples }
+            print(comparison.table(colours: isTerminal, plain: plain).text)
             all += comparison.figures
             flaws += comparison.flaws
             if let path = settings.html {

@@ -69,8 +69,9 @@ final class Comparison {
         return flaws
     }
 
-    func table(colours: Bool) -> Table {
-        Table(figures, settings, missing: missing.map(\.rawValue), flaws: flaws, colours: colours)
+    /// - Parameter plain: the figures of profile `plain` in the same run.
+    func table(colours: Bool, plain: [Figure] = []) -> Table {
+        Table(figures, settings, missing: missing.map(\.rawValue), flaws: flaws, colours: colours, plain: plain)
     }
 }
 

@@ -49,6 +49,7 @@ struct Settings {
           --writes N         how many durable single writes (20000); a tenth as many edits and deletions
           --batch N          rows of a batch, each committed durably (50000)
           --seed N           seed of the history (1)
+          --short            a million samples of profile plain, each work once, in about five minutes
 
         works: \(Work.allCases.map(\.rawValue).joined(separator: ", "))
         """
@@ -58,6 +59,10 @@ struct Settings {
     init(_ arguments: [String]) throws {
         var rest = arguments[...]
         while let option = rest.popFirst() {
+            if option == "--short" {
+                shorten()
+                continue
+            }
             guard let value = rest.popFirst() else {
                 throw WrongUsage("\(option) needs a value\n\n\(Settings.usage)")
             }
@@ -81,6 +86,11 @@ struct Settings {
         settings.sizes = [samples]
         settings.batchRows = min(batchRows, max(1, samples / 24))
         return settings
+    }
+
+    /// Takes the settings of a short run; options that follow may change them.
+    private mutating func shorten() {
+        (profiles, sizes, runs, writes, budget) = ([.plain], [1_000_000], 1, 2_000, 3)
     }
 
     private mutating func set(_ option: String, _ value: String) throws {

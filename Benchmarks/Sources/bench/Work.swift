@@ -18,6 +18,7 @@ enum Work: String, CaseIterable {
     case lookupSync = "lookup_sync_id"
     case durableWrite = "durable_write"
     case durableWrite64 = "durable_write_64"
+    case writeFolded = "write_folded"
     case edit
     case delete
     case open

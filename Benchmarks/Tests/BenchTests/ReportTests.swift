@@ -81,6 +81,25 @@ struct ReportTests {
         #expect(!Table(measurements, settings).text.contains("MISS"))
     }
 
+    @Test("Single operations have targets against rows and SQLite, and data of a person one against plain data")
+    func targetsOfSingleOperations() throws {
+        func measured(_ contestant: String, _ work: String, _ value: Double, _ unit: Figure.Unit) -> Figure {
+            Figure(contestant: contestant, work: work, samples: 1_000_000, profile: "plain", value: value, unit: unit)
+        }
+        var settings = try Settings(["--samples", "1M"])
+        let times = [("HealthKV", 59.0), ("LMDB-rows", 100), ("SQLite", 50)]
+        let saves = Table(times.map { measured($0.0, "durable_write", $0.1, .microseconds) }, settings).text
+        #expect(saves.contains("met  rows <= 0.60x (0.59)") && saves.contains("MISS SQLite <= 1.10x (1.18)"))
+        let rates = [("HealthKV", "durable_write_64", 160.0), ("LMDB-rows", "durable_write_64.threads", 100)]
+        let many = Table(rates.map { measured($0.0, $0.1, $0.2, .writesPerSecond) }, settings).text
+        #expect(many.contains("met  >= 1.50x rows (1.60)"))
+        settings.profile = .life
+        let plain = [measured("HealthKV", "import", 2e6, .perSecond)]
+        let life = [measured("HealthKV", "import", 1e6, .perSecond)]
+        #expect(Table(life, settings, plain: plain).text.contains("MISS >= 0.60x plain (0.50)"))
+        #expect(!Table(life, settings).text.contains("plain ("))
+    }
+
     @Test("Every line of JSON has all the names that the documentation gives, with null for what was not measured")
     func json() throws {
         let whole = Figure(
@@ -140,6 +159,8 @@ struct ReportTests {
         #expect(settings.contestants == [.rows])
         #expect(try Settings(["--samples", "10k,100k,1M"]).sizes == [10_000, 100_000, 1_000_000])
         #expect(settings.part(.plain, 480).batchRows == 20)
+        let short = try Settings(["--short", "--samples", "20k"])
+        #expect(short.parts.map(\.samples) == [20_000] && short.runs == 1 && short.profiles == [.plain])
         func parts(_ arguments: [String]) throws -> [String] {
             try Settings(arguments).parts.map { "\($0.profile) \($0.samples)" }
         }

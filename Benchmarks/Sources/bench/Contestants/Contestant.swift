@@ -9,6 +9,8 @@ protocol Contestant: AnyObject {
     func importBatch(_ batch: SampleBatch) throws -> ImportCounts
     /// Finishes deferred work of the import, until nothing is stale.
     func finishImport() throws
+    /// Does what writes have left for later, such as moving a log into its file.
+    func finishWrites() throws
     /// Waits for background work that no measurement includes.
     func settle() throws
     /// Copies the store into a new folder, as compact as possible.
@@ -57,6 +59,7 @@ protocol Contestant: AnyObject {
 }
 
 extension Contestant {
+    func finishWrites() throws { try finishImport() }
     func settle() throws {}
     func lookUp(syncIdentifiers: [String], _ visit: (Int, UInt64, Sample?) -> Void) throws -> Bool { false }
     func daySums(_ type: SampleType, _ days: DayAxis) throws -> DaySums? { nil }

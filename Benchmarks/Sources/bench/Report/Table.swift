@@ -9,15 +9,18 @@ struct Table {
     private let missing: [String]
     private let flaws: [String]
     private let colours: Bool
+    /// Those of profile `plain` in the same run.
+    private let plain: Figures
 
     init(
         _ measurements: [Figure], _ settings: Settings, missing: [String] = [], flaws: [String] = [],
-        colours: Bool = false
+        colours: Bool = false, plain: [Figure] = []
     ) {
         self.settings = settings
         self.missing = missing
         self.flaws = flaws
         self.colours = colours
+        self.plain = Figures(plain)
         figures = Figures(measurements)
         works = Table.works(measurements)
         let names = ContestantName.allCases.map(\.rawValue) + [TwoPuts.name]
@@ -49,7 +52,12 @@ struct Table {
     }
 
     private func lines(of work: String) -> [[String]] {
-        let targets = hasTargets ? Target.targets(of: work, in: figures) : []
+        let targets =
+            switch settings.profile {
+            case .plain: Target.targets(of: work, in: figures)
+            case .life: Target.targets(ofLife: work, in: figures, plain: plain)
+            default: [Target]()
+            }
         var marks = targets.map { "\($0.isMet ? "met " : "MISS") \($0.text)" }[...]
         var lines = [[work] + contestants.map { cell($0, work) } + [marks.popFirst() ?? ""]]
         func add(_ name: String, _ text: (Figure) -> String?) {

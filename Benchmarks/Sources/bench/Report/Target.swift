@@ -1,10 +1,50 @@
-/// The targets of this store for 10 million samples of profile `plain`, with its summaries up to date.
+/// The targets of this store for 10 million samples of profile `plain`, with its summaries up to date, and of profile
+/// `life` against `plain`.
 struct Target {
     let text: String
     let isMet: Bool
 
     /// The targets of one work whose figures were measured.
     static func targets(of work: String, in figures: Figures) -> [Target] {
+        usual(work, figures) + single(work, figures)
+    }
+
+    /// The targets of data as people have it, against the figures of `plain` in the same run.
+    static func targets(ofLife work: String, in figures: Figures, plain: Figures) -> [Target] {
+        let least = ["import": 0.6, "read_all": 0.5]
+        guard let share = least[work], let own = figures["HealthKV", work] else { return [] }
+        return [ratio(own, plain["HealthKV", work], atLeast: share, "plain")].compactMap { $0 }
+    }
+
+    /// How much of the time of LMDB's rows and of SQLite a single operation may take.
+    private static let most: [String: (rows: Double, sqlite: Double)] = [
+        "durable_write": (0.6, 1.1), "edit": (0.65, 1.2), "delete": (0.65, 1.2), "latest": (1.2, 0.35),
+        "range_day.first": (1.3, 0.6), "range_day": (1.0, 0.5), "lookup_uuid.hit": (1.1, 0.9),
+        "lookup_sync_id.hit": (1.2, 0.9), "lookup_sync_id.miss": (2, 0.7),
+    ]
+
+    /// The targets of operations on one sample, and of many that write one each.
+    private static func single(_ work: String, _ figures: Figures) -> [Target] {
+        guard let own = figures["HealthKV", work] else { return [] }
+        if work.hasPrefix("durable_write_64") && !work.hasSuffix(".one") || work == "write_folded" {
+            // The others have threads only.
+            let other = work == "durable_write_64" ? work + ".threads" : work
+            return [
+                ratio(own, figures["LMDB-rows", other], atLeast: 1.5, "rows"),
+                ratio(own, figures["SQLite", other], atLeast: 2, "SQLite"),
+            ].compactMap { $0 }
+        }
+        if work == "day_stats" {
+            return [quicker(own, figures["SQLite-daily", work], atLeast: 1, "SQLite's kept days")].compactMap { $0 }
+        }
+        guard let most = most[work] else { return [] }
+        return [
+            figures["LMDB-rows", work].map { times(own, $0, atMost: most.rows, "rows") },
+            figures["SQLite", work].map { times(own, $0, atMost: most.sqlite, "SQLite") },
+        ].compactMap { $0 }
+    }
+
+    private static func usual(_ work: String, _ figures: Figures) -> [Target] {
         guard let own = figures["HealthKV", work] else { return [] }
         switch work {
         case "import": return importTargets(own, figures)
@@ -99,6 +139,10 @@ struct Target {
                 text: "\(Format.short(atLeast))x quicker than \(name) (\(Format.short($0.value / own.value)))",
                 isMet: $0.value >= atLeast * own.value)
         }
+    }
+
+    private static func times(_ own: Figure, _ other: Figure, atMost: Double, _ name: String) -> Target {
+        times(own.value, other.value, atMost: atMost, name)
     }
 
     private static func times(_ own: Double, _ base: Double, atMost: Double, _ name: String) -> Target {

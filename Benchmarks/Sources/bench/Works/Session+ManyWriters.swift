@@ -58,6 +58,49 @@ extension Session {
         }
     }
 
+    /// Appending writes until all that they left for later is done: of 64 threads, and of one.
+    func measureFolded() throws {
+        note("write_folded")
+        let before = try store.count()
+        let work = Work.writeFolded.rawValue
+        let wanted = min(settings.writes, settings.samples / 10)
+        let begin = History.end + 400 * History.day
+        var written = 0
+        func appended(_ count: Int) -> [Sample] {
+            defer { written += count }
+            return (written..<written + count).map {
+                made($0, at: begin + Int64($0) * 10 * Instant.nanosecondsPerSecond)
+            }
+        }
+        /// Returns the seconds of `write` and of what it left.
+        func folded(_ write: () throws -> Void) throws -> Double {
+            try store.finishImport()
+            try store.settle()
+            let time = try store.timed { try write() }.nanoseconds
+            return Double(try time + store.timed { try store.finishWrites() }.nanoseconds) / 1e9
+        }
+        let one = appended(max(wanted / 10, 10))
+        var asked = one.count
+        let single = try folded {
+            let from = Stopwatch.now()
+            for (index, sample) in one.enumerated() {
+                try store.save(sample)
+                asked = index + 1
+                if Double(Stopwatch.now() - from) / 1e9 > settings.budget / 4 { break }
+            }
+        }
+        let rate = Double(asked) / single
+        try send(work + ".one", rate, .writesPerSecond) { $0.runs = asked }
+        let most = name == .healthKV ? wanted : min(wanted, Int(rate * settings.budget / 4))
+        let samples = appended(max(Writers.count, most / Writers.count * Writers.count))
+        var canDo = false
+        let seconds = try folded { canDo = try store.save(samples, from: .threads) }
+        if canDo { try send(work, Double(samples.count) / seconds, .writesPerSecond) { $0.runs = samples.count } }
+        guard try store.count() == before + asked + (canDo ? samples.count : 0) else {
+            throw BenchFailure("\(work): samples are missing")
+        }
+    }
+
     private func made(_ index: Int, at start: Instant) -> Sample {
         let type = history.types[index % history.types.count]
         return Sample(type, Double(index % 300), type.canonicalUnit!, from: start, to: start + 5_000_000_000)

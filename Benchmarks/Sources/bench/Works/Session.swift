@@ -55,6 +55,7 @@ final class Session {
         if wants(.lookupSync) { try measureSyncLookups() }
         if wants(.openUnclean) { try measureOpen(.openUnclean, times: 5) }
         if wants(.durableWrite64) { try measureManyWriters() }
+        if wants(.writeFolded) { try measureFolded() }
         if wants(.durableWrite) || wants(.edit) || wants(.delete) { try measureWrites() }
         try store.check()
         try closeStore()

@@ -8,6 +8,8 @@ extension SQLiteRows: Contestant {
         try execute("PRAGMA wal_autocheckpoint = 1000; PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
+    func finishWrites() throws { try execute("PRAGMA wal_checkpoint(TRUNCATE)") }
+
     var keepsSummaries: Bool { keepsDays }
 
     /// Sums each day by its own range of the table, which is faster than computing the day of each row.
