@@ -194,10 +194,11 @@ final class World {
         } else {
             cloud.sync()
             // If the cloud does not report deletions of samples that it had not delivered, they stay untold. If it
-            // does, the store of the notified HealthKit may still have to read them.
+            // does, the store of the notified HealthKit may still have to read them. Until then it may get the sample
+            // from any store that holds it, and save it.
             if tellsUnseenDeletions {
                 let held = sites.map { (try? $0.values()) ?? [:] }
-                untold.removeAll { held[$0.site][$0.id] == nil }
+                untold.removeAll { deletion in held.allSatisfy { $0[deletion.id] == nil } }
             }
         }
     }

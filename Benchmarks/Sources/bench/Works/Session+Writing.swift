@@ -11,6 +11,9 @@ extension Session {
             note("building the baseline of \(bytes / 1_000_000) MB")
             baseline = try TwoPuts(folder: folder + "/baseline", bytes: bytes, seed: settings.seed)
         }
+        // Finish background work of earlier works, which would slow the writers down.
+        try store.finishImport()
+        try store.settle()
         if wants(.durableWrite) { try measureSaves(baseline) }
         // Two disjoint sets of samples: the even picks are edited, the odd ones deleted.
         let count = min(max(settings.writes / 10, 10), settings.samples / 4)
