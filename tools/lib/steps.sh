@@ -4,7 +4,7 @@
 steps=$(mktemp -d "${TMPDIR:-/tmp}/healthkv-steps.XXXXXX")
 lane=    # the name of this process's lane; empty for the main process
 lanes=() # their processes
-limit= # a step is stopped after so many seconds; empty: never
+limit=   # a step is stopped after so many seconds; empty: never
 
 # step NAME COMMAND...: prints a heading, runs the command, and prints its time. The first failing step ends the script.
 step() {
@@ -45,9 +45,10 @@ measured() {
         own=$BASHPID # before the background process, which has another
         watch_step "$own" &
         watch=$!
+        # Also if the command calls exit: what waits would hold this script's output open until the limit.
+        trap 'kill $(below "$watch") "$watch" 2>/dev/null || true' EXIT
     fi
     "$@" || code=$?
-    if [ -n "$watch" ]; then kill $(below "$watch") "$watch" 2>/dev/null || true; fi
     note_work
     exit $code
 }

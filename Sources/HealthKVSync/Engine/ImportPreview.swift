@@ -62,9 +62,11 @@ struct ImportPreview: SessionJob {
                 EnumerationRequest(type: type, window: window, cursor: cursor, limit: options.pageSize))
             let new = page.samples.filter { !$0.isOwn && $0.sample.start >= start && !last.contains($0.idAtPeer) }
             count += try store.read { txn in
-                guard let range = Self.starts(of: new) else { return 0 }
-                // Nothing of that time is held, so no sample of this page is: so are most pages of a first import.
-                let held = SampleQuery(type, from: range.from, to: range.to, rule: .strictStart, includeShadowed: true)
+                // Where the store holds nothing of a page's time, all of the page is missing, as in most of a first
+                // import. Only a sample that was moved to another time here counts too many.
+                let starts = new.map(\.sample.start)
+                guard let first = starts.min(), let last = starts.max() else { return 0 }
+                let held = SampleQuery(type, from: first, to: last + 1, rule: .strictStart, includeShadowed: true)
                 if try txn.count(held) == 0 { return new.count }
                 return try new.count { addition in
                     let id = try txn.link(peer: name, idAtPeer: addition.idAtPeer)?.sample ?? addition.sample.id
@@ -75,16 +77,6 @@ struct ImportPreview: SessionJob {
             cursor = page.cursor
         } while cursor != nil
         return count
-    }
-
-    /// Returns the range that the samples start in; `nil` if there are none.
-    private static func starts(of samples: [PulledSample]) -> TimeRange? {
-        guard var (first, last) = samples.first.map({ ($0.sample.start, $0.sample.start) }) else { return nil }
-        for sample in samples {
-            first = min(first, sample.sample.start)
-            last = max(last, sample.sample.start)
-        }
-        return TimeRange(from: first, to: Instant(nanoseconds: last.nanoseconds + 1))
     }
 }
 
