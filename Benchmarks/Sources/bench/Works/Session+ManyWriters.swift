@@ -72,30 +72,28 @@ extension Session {
                 made($0, at: begin + Int64($0) * 10 * Instant.nanosecondsPerSecond)
             }
         }
-        /// Returns the seconds of `write` and of what it left.
-        func folded(_ write: () throws -> Void) throws -> Double {
+        /// Waits for earlier works.
+        func settled() throws {
             try store.finishImport()
             try store.settle()
-            let time = try store.timed { try write() }.nanoseconds
-            return Double(try time + store.timed { try store.finishWrites() }.nanoseconds) / 1e9
         }
+        func finish() throws -> Double { Double(try store.timed { try store.finishWrites() }.nanoseconds) / 1e9 }
         let one = appended(max(wanted / 10, 10))
-        var asked = one.count
-        let single = try folded {
-            let from = Stopwatch.now()
-            for (index, sample) in one.enumerated() {
-                try store.save(sample)
-                asked = index + 1
-                if Double(Stopwatch.now() - from) / 1e9 > settings.budget / 4 { break }
-            }
+        try settled()
+        var (seconds, asked) = (0.0, 0)
+        for sample in one where seconds < settings.budget / 4 {
+            seconds += Double(try store.timed { try store.save(sample) }.nanoseconds) / 1e9
+            asked += 1
         }
-        let rate = Double(asked) / single
+        seconds += try finish()
+        let rate = Double(asked) / seconds
         try send(work + ".one", rate, .writesPerSecond) { $0.runs = asked }
         let most = name == .healthKV ? wanted : min(wanted, Int(rate * settings.budget / 4))
         let samples = appended(max(Writers.count, most / Writers.count * Writers.count))
-        var canDo = false
-        let seconds = try folded { canDo = try store.save(samples, from: .threads) }
-        if canDo { try send(work, Double(samples.count) / seconds, .writesPerSecond) { $0.runs = samples.count } }
+        try settled()
+        let (time, canDo) = try store.timed { try store.save(samples, from: .threads) }
+        let whole = Double(time) / 1e9 + (try finish())
+        if canDo { try send(work, Double(samples.count) / whole, .writesPerSecond) { $0.runs = samples.count } }
         guard try store.count() == before + asked + (canDo ? samples.count : 0) else {
             throw BenchFailure("\(work): samples are missing")
         }
