@@ -11,10 +11,14 @@ struct LeavingRows {
     mutating func append(_ row: LeavingRow) {
         rows.append(row)
         ids.insert(row.found.row.id)
-        if let text = row.found.row.rare?.syncIdentifier { identifiers.insert(text) }
+        guard let text = row.found.row.rare?.syncIdentifier else { return }
+        identifiers.insert(text)
+        // The tombstone under this id may hold the row's sync identity.
+        if let id = SampleID(canonical: text) { ids.insert(id) }
     }
 
-    /// Returns `true` if a deletion may refer to one of the rows, by its id or sync identifier.
+    /// Returns `true` if a deletion may refer to one of the rows, or to a tombstone that a row's own one is compared
+    /// with: by its id or sync identifier.
     func mayBeMeant(by deletion: DeletedSample) -> Bool {
         if rows.isEmpty { return false }
         if ids.contains(deletion.id) { return true }

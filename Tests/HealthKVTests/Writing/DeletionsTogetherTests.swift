@@ -141,8 +141,12 @@ struct DeletionsTogetherTests {
     }
 
     @Test("They come to what the same deletions come to one by one", arguments: 0..<4)
-    func togetherIsSingle(part: Int) throws {
-        let seed = UInt64.random(in: 0 ... .max)
+    func togetherIsSingle(part: Int) throws { try compare(seed: UInt64.random(in: 0 ... .max), part: part) }
+
+    @Test("They come to the same with seeds that once failed", arguments: [(16_438_896_623_911_595_662, 2)])
+    func failedSeeds(seed: UInt64, part: Int) throws { try compare(seed: seed, part: part) }
+
+    private func compare(seed: UInt64, part: Int) throws {
         print("seed \(seed), part \(part)")
         var random = SeededGenerator(seed: seed, part: part)
         let clock = TestClock()
