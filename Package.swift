@@ -59,8 +59,10 @@ let package = Package(
         .target(name: "LMDB", dependencies: ["LMDBInC", "PageReader"], swiftSettings: shared),
         .target(name: "HealthModel", swiftSettings: shared),
         .target(name: "ColumnFormat", dependencies: ["CPrefetch", "HealthModel"], swiftSettings: shared),
+        .target(name: "Salvage", dependencies: ["PageReader", "ColumnFormat"], swiftSettings: shared),
         .target(
-            name: "HealthKV", dependencies: ["LMDB", "PageReader", "ColumnFormat", "HealthModel"], exclude: leftOut,
+            name: "HealthKV", dependencies: ["LMDB", "PageReader", "ColumnFormat", "HealthModel", "Salvage"],
+            exclude: leftOut,
             resources: resources, swiftSettings: shared),
         .target(name: "HealthKVSync", dependencies: ["HealthKV"], swiftSettings: shared),
         // What every peer must hold to; it needs no framework for tests.
@@ -92,7 +94,7 @@ let package = Package(
         // A peer in memory and a clock that stands still, to try the engine with.
         .target(name: "SyncSupport", dependencies: ["HealthKVSync"], path: "Tests/SyncSupport", swiftSettings: shared),
         .executableTarget(
-            name: "CrashHarness", dependencies: ["HealthKV", "ColumnFormat", "LMDB", "TestSupport"],
+            name: "CrashHarness", dependencies: ["HealthKV", "PageReader", "ColumnFormat", "LMDB", "TestSupport"],
             path: "Tests/Crash/Harness",
             swiftSettings: shared),
         // Stores, engines and simulated HealthKits that live through what goes wrong, by seeds.

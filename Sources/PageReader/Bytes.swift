@@ -45,6 +45,11 @@ struct PageSet {
         return PageSet.set(1 << (page % 64), in: &blocks[page / PageSet.blockPages, default: PageSet.noPages][word])
     }
 
+    func contains(_ page: UInt64) -> Bool {
+        guard let block = blocks[page / PageSet.blockPages] else { return false }
+        return block[Int(page % PageSet.blockPages / 64)] & 1 << (page % 64) != 0
+    }
+
     private static func set(_ bit: UInt64, in word: inout UInt64) -> Bool {
         defer { word |= bit }
         return word & bit == 0

@@ -97,6 +97,7 @@ extension SnapshotWalk {
         }
         last = free
         freePages += 1
+        _ = listed.insert(free)
         let isNew = free < filePages ? visited.insert(free) : behind.insert(free).inserted
         if !isNew { add(.freePageInUse, free, Tree.freeName, "a page in use, or listed before, is listed as free") }
         return !isStopped

@@ -13,6 +13,8 @@ public struct SnapshotWalk {
         public var readsOverflowHeaders = false
         /// The maximum number of findings to list; further findings are only counted.
         public var limit = 1_000
+        /// The maximum number of holes to list.
+        public var holeLimit = 0
 
         public init() {}
     }
@@ -23,14 +25,39 @@ public struct SnapshotWalk {
         public let record: TreeRecord
     }
 
+    /// A range of keys whose records cannot be reached, because a page on the way to them is damaged.
+    public struct Hole: Sendable, Hashable {
+        public let table: String
+        /// The damaged page, or the page with the damaged entry.
+        public let page: UInt64
+        /// The first key of the range.
+        public let lower: [UInt8]
+        /// The key after the range; `nil` for all keys from `lower` on.
+        public let upper: [UInt8]?
+
+        public init(table: String, page: UInt64, lower: [UInt8], upper: [UInt8]?) {
+            (self.table, self.page, self.lower, self.upper) = (table, page, lower, upper)
+        }
+    }
+
     /// A value on a leaf page, with access to its bytes.
     public struct Entry {
         public let table: String
         public let key: [UInt8]
         public let leaf: LeafEntry
+        /// The page with the entry.
+        public let number: UInt64
         fileprivate let page: [UInt8]
         fileprivate let file: PageFile
         fileprivate let pageSize: Int
+
+        /// The offset of the value in the file.
+        public var offset: UInt64 {
+            switch leaf.place {
+            case .inline(let offset): number * UInt64(pageSize) + UInt64(offset)
+            case .overflow(let first): first * UInt64(pageSize) + UInt64(NodePage.header)
+            }
+        }
 
         /// Returns the bytes of the value, from the leaf or from its own pages, which the walk has verified to lie
         /// within the file.
@@ -59,6 +86,8 @@ public struct SnapshotWalk {
     /// file.
     public private(set) var failure: PageFileError?
     public private(set) var tables: [Table] = []
+    /// The ranges of keys that the walk did not reach, up to the limit of findings.
+    public private(set) var holes: [Hole] = []
     /// The number of pages of trees and long values.
     public private(set) var pagesInUse: UInt64 = 2
     /// The number of pages that long values own but do not need, according to the trees' records.
@@ -72,6 +101,7 @@ public struct SnapshotWalk {
     let options: Options
     let filePages: UInt64
     var visited = PageSet()
+    var listed = PageSet()
     private var buffers: [[UInt8]] = []
     private var scratch: [UInt32] = []
 
@@ -122,20 +152,36 @@ public struct SnapshotWalk {
         for table in found {
             if isStopped { return }
             if table.record.flags != 0 {
+                addHole(table.name, meta.main.root, from: [], to: nil)
                 add(.treeKind, nil, table.name, "the table is of a kind that stores never have")
             } else if let complaint = table.record.complaint(lastPage: meta.lastPage) {
+                addHole(table.name, meta.main.root, from: [], to: nil)
                 add(.treeShape, nil, table.name, complaint)
             } else if visits(table.name) {
                 try walk(table.name, table.record) { walk, page, entry in
                     try visit(
                         Entry(
-                            table: table.name, key: Array(page.bytes[entry.key]), leaf: entry, page: page.bytes,
-                            file: walk.file, pageSize: walk.meta.pageSize))
+                            table: table.name, key: Array(page.bytes[entry.key]), leaf: entry,
+                            number: page.bytes.u64(0), page: page.bytes, file: walk.file,
+                            pageSize: walk.meta.pageSize))
                 }
             } else {
                 walk(table.name, table.record) { _, _, _ in }
             }
         }
+    }
+
+    /// Returns `true` if a tree, a long value or the free list accounts for a page.
+    public func accounts(for page: UInt64) -> Bool { page < 2 || visited.contains(page) }
+
+    /// Returns `true` if a page is listed as free.
+    public func listsAsFree(_ page: UInt64) -> Bool { listed.contains(page) }
+
+    /// Returns `true` if a tree, or a value in it, has a page. Holes belong to their trees.
+    public func usesInTree(_ page: UInt64) -> Bool { accounts(for: page) && !listed.contains(page) }
+
+    mutating func addHole(_ table: String, _ page: UInt64, from lower: [UInt8], to upper: [UInt8]?) {
+        if holes.count < options.holeLimit { holes.append(Hole(table: table, page: page, lower: lower, upper: upper)) }
     }
 
     /// Adds a finding for an unreadable page.
@@ -197,19 +243,28 @@ extension SnapshotWalk {
         _ place: TreePlace, _ name: String, _ record: TreeRecord, _ count: inout TreeCount,
         _ body: (inout SnapshotWalk, NodePage, LeafEntry) throws -> Void
     ) rethrows {
-        guard let page = read(place, name) else { return }
+        guard let page = read(place, name) else {
+            return addHole(name, place.number, from: place.lower, to: place.upper)
+        }
         if page.isLeaf != (place.level == record.depth) {
             unreadPages += 1
+            addHole(name, place.number, from: place.lower, to: place.upper)
             add(.treeShape, place.number, name, "the tree is not as deep as it says")
             return
         }
-        guard checkKeys(page, place, name, isFree: name == Tree.freeName) else { return }
+        guard checkKeys(page, place, name, isFree: name == Tree.freeName) else {
+            return addHole(name, place.number, from: place.lower, to: place.upper)
+        }
         if page.isLeaf {
             count.leafPages += 1
             count.entries += UInt64(page.count)
             for index in 0..<page.count {
                 let entry = page.entry(index)
-                guard claimValue(of: entry, place, name, &count) else { continue }
+                guard claimValue(of: entry, place, name, &count) else {
+                    let key = Array(page.bytes[entry.key])
+                    addHole(name, place.number, from: key, to: key + [0])
+                    continue
+                }
                 try body(&self, page, entry)
                 if isStopped { return }
             }

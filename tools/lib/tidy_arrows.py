@@ -5,7 +5,7 @@ import re
 ORDERS = {
     "Sources/HealthModel/": ["Units", "Catalog", "Dates", "Workouts", "Conveniences"],
     "Sources/ColumnFormat/": ["Kernels", "Columns", "ColumnKernels", "Records", "Chunks", "Identity", "Links", "Summaries"],
-    "Sources/HealthKV/": ["Records", "Transactions", "Tables", "Files", "Reading", "Statistics", "Writing", "Store", "Check",
+    "Sources/HealthKV/": ["Records", "Transactions", "Tables", "Files", "Reading", "Statistics", "Writing", "Store", "Check", "Repair",
                           "Views"],
     "Sources/HealthKitSimulator/": ["Units", "Controls", "Apple/Values", "Records", "Apple/Objects", "Simulation", "Apple/Calls"],
     "Sources/HealthKVSync/": ["Peer", "Plan", "State", "Calls", "Stores", "Session", "Pull", "Push", "Reconcile", "Engine", "Foundation"],

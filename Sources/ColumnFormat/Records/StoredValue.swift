@@ -122,6 +122,14 @@ public struct StoredValue: ~Escapable {
     /// Verifies the checksums of all blocks.
     public func verify() throws(FormatError) { try verify(body..<end) }
 
+    /// The ranges with a checksum of their own, after the header.
+    public var blocks: [Range<Int>] {
+        stride(from: body, to: end, by: 1 << blockShift).map { $0..<min(end, $0 + 1 << blockShift) }
+    }
+
+    /// Returns the checksum that the header holds of a block.
+    public func blockSum(_ index: Int) -> UInt32 { span.load(blockSums + 4 * index, as: UInt32.self) }
+
     /// Runs a check whose result stays valid as long as the bytes; with `verified`, runs it only once.
     func once(_ check: () throws(FormatError) -> Void) throws(FormatError) {
         // No block begins within the header, so this address is free as a mark.

@@ -67,10 +67,15 @@ struct CopyPlace {
         }
     }
 
-    private static let files: Set<String> = ["data.mdb", "lock.mdb"]
+    private static let files: Set<String> = ["data.mdb", "lock.mdb", StoreFiles.journal, "closed.stamp", inner]
+    /// A folder in an unfinished copy, for a copy that is opened as a store before it is complete: opening takes the
+    /// lock of the folder, and the lock of the folder above shows that somebody is at work.
+    static let inner = "store"
 
     /// Removes an unfinished copy.
     static func remove(_ partial: String) {
+        empty(partial + "/" + inner)
+        FileSystem.removeFolder(partial + "/" + inner)
         empty(partial)
         FileSystem.removeFolder(partial)
     }

@@ -60,7 +60,7 @@ enum Journal {
     }
 
     /// The key of the record in `meta` that names the file of the journal.
-    private static let key: [UInt8] = Array("journal".utf8)
+    static let key: [UInt8] = Array("journal".utf8)
 
     /// Returns `true` if the tables name a file as that of their journal. Only then may it hold commits over them: who
     /// had found no file before looks for it again when the tables have changed, and not earlier.
@@ -111,6 +111,31 @@ enum Journal {
         }
         if goesOn(found, in: file), hasFrame(behind: found, in: file) { throw FormatError(.checksum, "journal") }
         return found
+    }
+
+    /// Returns the commits in the journal of a damaged store, up to the first damaged one, and whether that is all.
+    ///
+    /// - Parameter followsTables: whether the header in the tables is the one that the journal follows. Otherwise that
+    ///   header is lost, and the first frame tells which one it was.
+    static func readableCommits(
+        in view: View, _ tables: Tables, _ file: JournalFile, transaction: Int, followsTables: Bool
+    ) throws -> (commits: JournaledCommits, isWhole: Bool) {
+        var found = JournaledCommits(transaction: transaction)
+        let header = try StoreHeader.read(view, tables).commit
+        found.base = try followsTables ? base(of: view, tables) : file.word(at: 8)
+        found.chain = found.base
+        (found.folded, found.last) = (header, header)
+        if !followsTables {
+            let first = file.word(at: 24)
+            guard first > header, first < 1 << 62 else { return (found, true) }
+            (found.folded, found.last) = (first - 1, first - 1)
+        }
+        let layer = RecordLayer()
+        while goesOn(found, in: file), let frame = frame(after: found, in: file) {
+            try lay(frame, over: layer, view, tables)
+            found = journal(after: found, frame, layer)
+        }
+        return (found, !(goesOn(found, in: file) && hasFrame(behind: found, in: file)))
     }
 
     /// Returns the frame that follows; `nil` if it is incomplete: then its commit never happened.

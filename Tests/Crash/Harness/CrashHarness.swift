@@ -13,6 +13,8 @@ enum CrashHarness {
                CrashHarness cut --log FILE --store FOLDER --seed N --output FILE
                CrashHarness damage --scratch FOLDER --count N --seed N [--jobs N] [--kind NAME] [--keep FOLDER]
                                    [--content NAME] [--unwalked] [--forged]
+               CrashHarness repair --scratch FOLDER --count N --seed N [--jobs N] [--kind NAME] [--keep FOLDER]
+                                   [--content NAME] [--lie]
                CrashHarness forge --scratch FOLDER --count N --seed N [--jobs N] [--table NAME] [--keep FOLDER]
                                    [--trusting] [--talking] [--census]
                CrashHarness corpus --output FOLDER [--seed N]
@@ -43,6 +45,8 @@ enum CrashHarness {
             case "corpus": try Corpus.write(arguments)
             case "damage" where arguments.has("shard"): try DamageRun(arguments).judgeAll()
             case "damage": try DamageTally.run(arguments, Array(words.dropFirst()))
+            case "repair" where arguments.has("shard"): try RepairRun(arguments).judgeAll()
+            case "repair": try DamageTally.run(arguments, Array(words.dropFirst()), of: "repair")
             case "forge" where arguments.has("shard"): try ForgingRun(arguments).judgeAll()
             case "forge": try ForgingTally.run(arguments, Array(words.dropFirst()))
             case "faults": try Faults.run(arguments)

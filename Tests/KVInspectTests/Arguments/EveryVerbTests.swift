@@ -20,6 +20,7 @@ struct EveryVerbTests {
         case "help": [verb.name]
         case "get": [verb.name, "S", Fixture.weight]
         case "scan", "stats": [verb.name, "S", "--type", "stepCount"]
+        case "repair": [verb.name, "S", "--dry-run"]
         case "backup", "compact": [verb.name, "S", "copy-\(UUID().uuidString)"]
         default: [verb.name, "S"]
         }

@@ -20,6 +20,10 @@ struct ExitCode: Equatable {
     static let failed = ExitCode(rawValue: 1)
     /// The store is damaged.
     static let damage = ExitCode(rawValue: 2)
+    /// The store was damaged, and nothing of it is lost.
+    static let repaired = ExitCode(rawValue: 3)
+    /// The store was damaged, and something of it is lost.
+    static let lossyRepair = ExitCode(rawValue: 4)
     /// Only a part was taken in: something was left out.
     static let partial = ExitCode(rawValue: 5)
     /// The command line was wrong.

@@ -10,15 +10,15 @@ struct DamageTally: Sendable {
     private var hangs = 0
     private var failures: [String] = []
 
-    static func run(_ arguments: Arguments, _ words: [String]) throws {
+    static func run(_ arguments: Arguments, _ words: [String], of command: String = "damage") throws {
         let tally = Mutex(DamageTally())
-        let shards = try Shards("damage", words, arguments, isQuiet: true)
+        let shards = try Shards(command, words, arguments, isQuiet: true)
         let seconds = shards.run { output in tally.withLock { $0.read(output) } }
         let found = tally.withLock { $0 }
         for failure in found.failures { complain(failure) }
         func count(_ name: String) -> Int { found.counts[name] ?? 0 }
         print(
-            "damaged \(found.files) signals \(found.signals) hangs \(found.hangs) wrong \(count("wrong"))",
+            "\(command == "repair" ? "repaired" : "damaged") \(found.files) signals \(found.signals) hangs \(found.hangs) wrong \(count("wrong"))",
             "unseen \(count("unseen")) refused \(count("refused")) partly \(count("partly")) right \(count("right"))",
             "rate \(Int(Double(found.files) / seconds))")
         if !found.failures.isEmpty { exit(1) }

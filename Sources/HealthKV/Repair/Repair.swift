@@ -1,0 +1,466 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+import PageReader
+import Salvage
+
+/// Builds a new store of everything that can be saved of a damaged one.
+///
+/// The original is opened for reading only, and never mapped as LMDB's. Values that are whole are taken as they are;
+/// what is left of others is decoded row by row. The new store takes a new epoch, so that its peers compare before
+/// anything is sent.
+struct Repair {
+    let folder: String
+    let options: RepairOptions
+    let step: () throws -> Void
+    private(set) var report: RepairReport
+
+    init(_ folder: String, _ options: RepairOptions, step: @escaping () throws -> Void) {
+        (self.folder, self.options, self.step) = (folder, options, step)
+        report = RepairReport(source: folder)
+        report.includesDoubtful = options.includesDoubtful
+    }
+
+    private var rules: SalvageRules {
+        SalvageRules(
+            headerKey: StoreHeader.key, mends: options.mends,
+            facts: { bytes in
+                (try? StoreHeader(bytes.rawBytes)).map {
+                    HeaderFacts(transaction: $0.transaction, commit: $0.commit, recordSum: $0.recordSum)
+                }
+            },
+            term: { table, key, commit in
+                RecordSum.covers(table, key) ? RecordSum.term(table, key, commit: commit) : nil
+            })
+    }
+
+    /// Builds the new store in an empty folder that no one else knows.
+    mutating func run(into partial: String) throws {
+        let salvage = try search()
+        var (gaps, remains): ([SalvagedTables.Gap], [SalvagedRows.Remains]) = ([], [])
+        let records = try copy(salvage, into: partial, &gaps, &remains)
+        try rebuild(partial, salvage, gaps, remains, records)
+        report.isSound = report.isSound && !report.isLossy
+    }
+
+    // MARK: The search
+
+    /// A live writer may reuse the pages of the snapshot that is being read.
+    private static let attempts = 5
+
+    private mutating func search() throws -> Salvage {
+        let file = try openFile()
+        for attempt in 1...Repair.attempts {
+            let metas = MetaPages(settled: file)
+            if let failure = metas.failure { throw StoreError.unreadable(folder, failure) }
+            if metas.pages == [nil, nil], file.isOfOtherKind { throw StoreError.otherFile(folder) }
+            do {
+                let salvage = try Salvage(file, metas, rules, step: step)
+                guard MetaPages(file).newest?.transaction == metas.newest?.transaction else {
+                    if attempt < Repair.attempts { continue }
+                    throw StoreError(
+                        .busy, path: folder, "Another process writes to the store while it is read: close it there")
+                }
+                note(salvage)
+                return salvage
+            } catch let error as Salvage.Refusal {
+                throw StoreError(
+                    .damaged, path: folder,
+                    error == .noPages
+                        ? "Nothing can be saved: no page of data.mdb is left"
+                        : "Nothing can be saved: no page leads to the tables of a store")
+            } catch let error as PageFileError where error.isOfSystem {
+                throw StoreError.unreadable(folder, error)
+            }
+        }
+        throw StoreError(.busy, path: folder, "Another process writes to the store while it is read")
+    }
+
+    private func openFile() throws -> PageFile {
+        do {
+            return try PageFile(path: folder + "/data.mdb")
+        } catch  where error == .noSuchFile {
+            throw StoreError(.noStore, path: folder, "data.mdb cannot be opened", underlying: error)
+        } catch {
+            throw StoreError.unopened(folder, error)
+        }
+    }
+
+    private mutating func note(_ salvage: Salvage) {
+        report.findings = salvage.findings.map { Finding($0) }.map { "\($0.table): \($0.detail)" }
+        report.transactionsLost = Int(salvage.transactionsLost)
+        report.mendedValues = salvage.damaged.count { $0.mended != nil }
+        if !salvage.hasMeta { report.findings.append("pages: no meta page leads to the newest state") }
+        if salvage.holes.isEmpty, !salvage.isOfOneState {
+            report.findings.append("pages: records of several states are mixed")
+        }
+        for value in salvage.damaged {
+            report.findings.append(
+                "\(value.table.name): a value is damaged\(value.mended == nil ? "" : ", in one bit")")
+        }
+        report.isSound = salvage.isWhole && salvage.hasMeta && report.findings.isEmpty
+    }
+
+    // MARK: Values
+
+    /// Copies what is whole. Returns the change records as they were found.
+    private mutating func copy(
+        _ salvage: Salvage, into partial: String, _ gaps: inout [SalvagedTables.Gap],
+        _ remains: inout [SalvagedRows.Remains]
+    ) throws -> [ChangeRecord] {
+        var lmdb = Environment.Options()
+        (lmdb.isPrivate, lmdb.scratch) = (true, true)
+        lmdb.mapSize = max(1 << 20, min(lmdb.mapSize, FileSystem.fileSizeLimit ?? .max))
+        let environment = try Environment(folder: partial, options: lmdb)
+        defer { _ = environment.close() }
+        var tables = try SalvagedTables(environment)
+        let filled = try tables.copy(salvage)
+        let unreachable = try tables.ensureHeader(commit: salvage.facts?.commit ?? salvage.lastCommit)
+        let journal: JournalFile?
+        do {
+            journal = try JournalFile.open(folder + "/" + StoreFiles.journal, readOnly: true)
+        } catch {
+            report.findings.append("journal: \(error)")
+            (journal, report.commitsLost) = (nil, 1)
+        }
+        report.commitsLost += try tables.lay(journal, followsTables: salvage.facts != nil)
+        if report.commitsLost > 0 { report.findings.append("journal: a commit is damaged") }
+        report.recordsLost = Repair.lostRecords(salvage, filled)
+        for (table, count) in unreachable { report.recordsLost[table.name] = count }
+        let records = try tables.changeRecords()
+        if salvage.holes[.upkeep] != nil { try tables.restoreOperations(records) }
+        if report.recordsLost[TableCode.changes.name] != nil { try tables.replaceChanges() }
+        let (holes, loose) = try tables.tile(ChunkEncoder(pageSize: salvage.meta.pageSize))
+        gaps = holes + Repair.lostLanes(salvage, holes, loose)
+        remains = Repair.remains(salvage, loose)
+        try tables.finish()
+        return records
+    }
+
+    /// Returns how many records of each table are not there, if that is known: derived tables are rebuilt, chunks are
+    /// counted by sample, and names are in two tables.
+    private static func lostRecords(_ salvage: Salvage, _ filled: [TableCode: Int]) -> [String: Int] {
+        var lost: [String: Int] = [:]
+        for table in salvage.holes.keys where !table.isDerived {
+            switch table {
+            case .chunks, .details, .anchors, .names, .namesReverse: continue
+            default: break
+            }
+            let found = salvage.found[table, default: 0] + filled[table, default: 0]
+            guard let all = salvage.entries(of: table) else {
+                lost[table.name] = max(1, lost[table.name] ?? 0)
+                continue
+            }
+            if all > found { lost[table.name] = all - found }
+        }
+        return lost
+    }
+
+    /// The lanes of which no chunk is left.
+    private static func lostLanes(
+        _ salvage: Salvage, _ gaps: [SalvagedTables.Gap], _ loose: [SalvagedTables.LooseChunk]
+    ) -> [SalvagedTables.Gap] {
+        guard let holes = salvage.holes[.chunks] else { return [] }
+        let known = Set(gaps.map(\.lane)).union(salvage.lanes)
+        let met = salvage.pieces.filter { $0.table == .chunks || $0.table == .details }
+            .compactMap { try? ChunkKey($0.key.rawBytes).lane }
+        var lost: [SalvagedTables.Gap] = []
+        for lane in Set(met + loose.map(\.key.lane)).subtracting(known) {
+            let first = ChunkKey(lane: lane, lower: .least).bytes
+            let mayBeLost = holes.contains { hole in
+                let isBehind = hole.upper.map { !first.lexicographicallyPrecedes($0) } ?? false
+                return !first.prefix(5).lexicographicallyPrecedes(hole.lower.prefix(5)) && !isBehind
+            }
+            guard mayBeLost else { continue }
+            lost.append(SalvagedTables.Gap(lane: lane, lower: .least, upper: .greatest))
+        }
+        return lost
+    }
+
+    /// Joins the values of chunks that were found by key and commit.
+    private static func remains(
+        _ salvage: Salvage, _ loose: [SalvagedTables.LooseChunk]
+    ) -> [SalvagedRows.Remains] {
+        struct Place: Hashable {
+            let key: ChunkKey
+            let commit: UInt64
+        }
+        var remains: [Place: SalvagedRows.Remains] = [:]
+        func add(
+            _ key: ChunkKey, _ commit: UInt64, _ origin: ValueOrigin, hot: SalvagedRows.Remains.Part? = nil,
+            details: SalvagedRows.Remains.Part? = nil
+        ) {
+            let place = Place(key: key, commit: commit)
+            var item = remains[place] ?? SalvagedRows.Remains(key: key, commit: commit, origin: origin)
+            item.origin = max(item.origin, origin)
+            item.hot = item.hot ?? hot
+            item.details = item.details ?? details
+            remains[place] = item
+        }
+        for chunk in loose {
+            add(chunk.key, chunk.commit, chunk.origin, hot: chunk.hot.map { .bytes($0) })
+            guard let details = chunk.details else { continue }
+            // The details may be of another commit.
+            add(chunk.key, StoredValue.commit(head: details.rawBytes), chunk.origin, details: .bytes(details))
+        }
+        for value in salvage.damaged.filter({ !$0.isWhole }) + salvage.pieces.sorted(by: { $0.origin > $1.origin }) {
+            guard value.table == .chunks || value.table == .details, let key = try? ChunkKey(value.key.rawBytes) else {
+                continue
+            }
+            if value.table == .chunks {
+                add(key, value.commit, value.origin, hot: .found(value))
+            } else {
+                add(key, value.commit, value.origin, details: .found(value))
+            }
+        }
+        return Array(remains.values)
+    }
+
+    // MARK: The store
+
+    private mutating func rebuild(
+        _ partial: String, _ salvage: Salvage, _ gaps: [SalvagedTables.Gap], _ remains: [SalvagedRows.Remains],
+        _ records: [ChangeRecord]
+    ) throws {
+        var options = SampleStore.Options()
+        options.createIfMissing = false
+        options.maintainsWhenIdle = false
+        let store = try SampleStore.open(at: partial, options: options)
+        do {
+            let expected = try counts(in: store)
+            do { try store.rebuild() } catch  where StoreError.isDamage(error) {
+                // Links are the one table of which a part is worse than nothing: peers make them again.
+                report.recordsLost[TableCode.links.name] = max(1, report.recordsLost[TableCode.links.name] ?? 0)
+                try store.write { txn in _ = try txn.clear(.links) }
+                try store.rebuild()
+            }
+            let rows = RowsBox(
+                SalvagedRows(
+                    gaps, records, unknown: lostCommits(salvage), includesDoubtful: self.options.includesDoubtful))
+            let isHoled = salvage.holes[.tombstones] != nil
+            let source = UncheckedSalvage(salvage)
+            if !gaps.isEmpty || isHoled {
+                try store.write { txn in
+                    try rows.value.fill(from: remains, { try source.value.bytes(of: $0) }, in: &txn)
+                    if isHoled { try Repair.restoreTombstones(in: &txn) }
+                }
+                try store.maintain()
+            }
+            try finish(store, expected, rows.value, gaps, salvage)
+            try store.close()
+        } catch {
+            try? store.close()
+            throw error
+        }
+    }
+
+    /// Returns the number of samples of each type, as the counts had it; `nil` for a type whose count is not known.
+    private func counts(in store: SampleStore) throws -> [UInt32: Int] {
+        try store.read { txn in
+            var counts: [UInt32: Int] = [:]
+            for (type, count) in (try? SummaryTable.allCounts(in: txn.snapshot)) ?? [] { counts[type] = count.samples }
+            return counts
+        }
+    }
+
+    /// Returns the commits whose change records may be lost.
+    private func lostCommits(_ salvage: Salvage) -> [ClosedRange<UInt64>] {
+        guard report.recordsLost[TableCode.changes.name] != nil else { return [] }
+        func commit(_ key: [UInt8]) -> UInt64 {
+            (key + [UInt8](repeating: 0, count: 8)).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+        }
+        return (salvage.holes[.changes] ?? []).map { hole in
+            let first = commit(hole.lower)
+            return first...max(first, hole.upper.map(commit) ?? .max)
+        }
+    }
+
+    private static func changeRecords(in snapshot: Snapshot) throws -> [ChangeRecord] {
+        var records: [ChangeRecord] = []
+        ChangeLog.forEachReadableRecord(in: snapshot) { _, result in
+            if case .success(let record) = result { records.append(record) }
+        }
+        return records
+    }
+
+    /// Buries again what change records say was deleted: its tombstone may be among the lost ones.
+    private static func restoreTombstones(in txn: inout WriteTransaction) throws {
+        var source: UInt32?
+        for record in try changeRecords(in: txn.snapshot) {
+            for deletion in record.deletions where deletion.commit > txn.state.header.prunedCommit {
+                guard try SampleLookup.find(deletion.id, in: txn.snapshot) == nil,
+                    try TombstoneTable.tombstone(deletion.id, in: txn.snapshot) == nil
+                else { continue }
+                let number = try source ?? NameTable.number(of: SourceIdentity(bundle: "", name: "unknown"), in: &txn)
+                source = number
+                // No version is known, so none may come back.
+                let buried = DeletedSample(
+                    id: deletion.id, type: try NameTable.type(deletion.type, in: txn.snapshot),
+                    source: SourceIdentity(bundle: "", name: "unknown"), syncIdentifier: nil,
+                    version: Sample.versionLimit,
+                    modified: ChangeClock(time: Instant(nanoseconds: record.time), replica: 0))
+                try TombstoneTable.bury(
+                    Tombstone(
+                        buried, type: deletion.type, source: number, commit: deletion.commit,
+                        ordinal: deletion.ordinal, time: record.time), in: &txn)
+            }
+        }
+    }
+
+    // MARK: The report
+
+    private mutating func finish(
+        _ store: SampleStore, _ expected: [UInt32: Int], _ rows: SalvagedRows, _ gaps: [SalvagedTables.Gap],
+        _ salvage: Salvage
+    ) throws {
+        let knowsCounts = salvage.holes[.summaries] == nil
+        let spans = Dictionary(grouping: gaps, by: \.lane.type).mapValues { gaps in
+            gaps.map(\.lower.start).min()!...gaps.map(\.upper.start).max()!
+        }
+        var found: [UInt32: Int] = [:]
+        var names: [UInt32: SampleType] = [:]
+        (report.kept, report.peers, report.pending) = try store.read { txn in
+            let parts = try txn.types().map { summary in
+                if let number = try NameTable.number(of: summary.type, in: txn.snapshot) {
+                    found[number] = summary.samples
+                }
+                return RepairReport.Part(
+                    type: summary.type, from: summary.first, to: summary.last, samples: summary.samples,
+                    isCertain: true)
+            }
+            for type in Set(expected.keys).union(spans.keys).union(rows.doubtful.keys).union(rows.nameless.keys) {
+                names[type] = try? NameTable.type(type, in: txn.snapshot)
+            }
+            return (parts, try txn.peers().count, try txn.pending().count)
+        }
+        report.doubtful = rows.doubtful.sorted { $0.key < $1.key }.map {
+            Repair.part(names[$0.key], $0.value.starts, $0.value.count, isCertain: true)
+        }
+        report.identitiesLost = rows.nameless.sorted { $0.key < $1.key }.map {
+            Repair.part(names[$0.key], $0.value.starts, $0.value.count, isCertain: true)
+        }
+        for type in Set(expected.keys).union(spans.keys).sorted() {
+            let isCounted = knowsCounts && expected[type] != nil
+            let missing = expected[type].map { $0 - (found[type] ?? 0) }
+            if isCounted, let missing, missing > 0 {
+                report.lost.append(Repair.part(names[type], spans[type], missing, isCertain: true))
+            } else if !isCounted, let span = spans[type], rows.strayIDs[type] != nil || !rows.closes(type) {
+                let least = missing.flatMap { $0 > 0 ? $0 : nil }
+                report.lost.append(Repair.part(names[type], span, least, isCertain: false))
+            }
+        }
+        // Chunks of lanes of which nothing is left at all.
+        let chunks = salvage.pieces.count { $0.table == .chunks && $0.isWhole && $0.origin >= .current }
+        let isShort = salvage.entries(of: .chunks).map { $0 > salvage.found[.chunks, default: 0] + chunks } ?? true
+        if salvage.holes[.chunks] != nil, isShort, !knowsCounts, report.lost.isEmpty {
+            report.lost.append(Repair.part(nil, nil, nil, isCertain: false))
+        }
+        report.check = try store.check()
+    }
+
+    private static func part(_ type: SampleType?, _ starts: ClosedRange<Int64>?, _ count: Int?, isCertain: Bool)
+        -> RepairReport.Part
+    {
+        RepairReport.Part(
+            type: type ?? SampleType("unknown"),
+            from: starts.flatMap { $0.lowerBound == .min ? nil : Instant(nanoseconds: $0.lowerBound) },
+            to: starts.flatMap { $0.upperBound == .max ? nil : Instant(nanoseconds: $0.upperBound) },
+            samples: count, isCertain: isCertain)
+    }
+}
+
+/// Passes rows through a write, which runs on the writing thread while the caller waits.
+private final class RowsBox: @unchecked Sendable {
+    // @unchecked Sendable: the caller touches it again only after the write.
+    var value: SalvagedRows
+
+    init(_ value: SalvagedRows) { self.value = value }
+}
+
+/// Passes the search to a write, likewise.
+private struct UncheckedSalvage: @unchecked Sendable {
+    // @unchecked Sendable: the caller waits for the write.
+    let value: Salvage
+
+    init(_ value: Salvage) { self.value = value }
+}
+
+extension SampleStore {
+    /// Builds a new store of everything that can be saved of the store in a folder, however damaged, and checks it. The
+    /// original is opened for reading only. The new store has the same identity and a new epoch: its peers compare
+    /// before anything is sent.
+    ///
+    /// ```swift
+    /// let report = try SampleStore.repair(at: folder, to: folder + "-repaired")
+    /// if report.isLossy { print(report.lost, report.doubtful) }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - folder: The folder of the store. Nobody may write to it meanwhile.
+    ///   - destination: A folder that does not exist or is empty. It appears when the new store is complete.
+    ///   - progress: Called often. Return `false` to stop.
+    public static func repair(
+        at folder: String, to destination: String, options: RepairOptions = RepairOptions(),
+        progress: @escaping () -> Bool = { true }
+    ) throws -> RepairReport {
+        let place = CopyPlace(destination)
+        try place.check(against: folder)
+        place.removeLeftovers()
+        return try inPartialFolder(place, folder, options, progress) { partial, report in
+            guard FileSystem.rename(partial, to: place.folder) else {
+                throw StoreError(.storage, path: destination, "The new store cannot be given its name")
+            }
+            guard FileSystem.flush(folder: FileSystem.parent(of: place.folder)) else {
+                throw StoreError(.storage, path: destination, "The name of the new store cannot be made durable")
+            }
+            return report
+        }
+    }
+
+    /// Repairs a store into a temporary folder, calls `body` with the new store, opened for reading, and removes it: so
+    /// one sees what a repair would give.
+    public static func withSalvaged<Result>(
+        at folder: String, options: RepairOptions = RepairOptions(), progress: @escaping () -> Bool = { true },
+        _ body: (SampleStore, RepairReport) throws -> Result
+    ) throws -> Result {
+        let place = CopyPlace(FileSystem.temporaryFolder + "/healthkv-salvage")
+        return try inPartialFolder(place, folder, options, progress) { partial, report in
+            var options = SampleStore.Options()
+            (options.readOnly, options.createIfMissing) = (true, false)
+            let store = try SampleStore.open(at: partial, options: options)
+            defer { try? store.close() }
+            return try body(store, report)
+        }
+    }
+
+    private static func inPartialFolder<Result>(
+        _ place: CopyPlace, _ folder: String, _ options: RepairOptions, _ progress: @escaping () -> Bool,
+        _ body: (String, RepairReport) throws -> Result
+    ) throws -> Result {
+        if let size = FileSystem.size(of: folder + "/data.mdb"),
+            let free = FileSystem.freeBytes(at: FileSystem.parent(of: place.folder)), free < size
+        {
+            throw StoreError(
+                .full, path: place.folder, "The new store may need \(size) bytes, and \(free) are free on the disk")
+        }
+        let partial = place.newPartial()
+        if let failure = FileSystem.makingFolderFails(partial) { throw StoreError.unmade(partial, failure) }
+        guard let lock = FolderClaim(partial) else {
+            throw StoreError(.storage, path: partial, "The folder for the new store cannot be locked")
+        }
+        defer { lock.release() }
+        let store = partial + "/" + CopyPlace.inner
+        if let failure = FileSystem.makingFolderFails(store) { throw StoreError.unmade(store, failure) }
+        defer { CopyPlace.remove(partial) }
+        do {
+            var repair = Repair(folder, options) {
+                guard progress() else { throw StoreError(.cancelled, path: folder, "The repair was stopped") }
+            }
+            try repair.run(into: store)
+            FileSystem.remove(store + "/lock.mdb")
+            return try body(store, repair.report)
+        } catch {
+            throw StoreError.wrap(error, path: folder)
+        }
+    }
+}

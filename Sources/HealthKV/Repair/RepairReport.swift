@@ -1,0 +1,68 @@
+import HealthModel
+
+/// What a repair found and did. It names types and times, but no value of a sample.
+public struct RepairReport: Sendable {
+    /// Samples of one type that start in a range.
+    public struct Part: Sendable, Hashable {
+        /// The type.
+        public let type: SampleType
+        /// The first start; `nil` where it is not known.
+        public let from: Instant?
+        /// The last start; `nil` where it is not known.
+        public let to: Instant?
+        /// The number of samples; `nil` where it is not known.
+        public let samples: Int?
+        /// Whether the number and the range are known for certain.
+        public let isCertain: Bool
+    }
+
+    /// The folder that was repaired.
+    public internal(set) var source: String
+    /// Whether the file was sound: then the new store is a copy of it.
+    public internal(set) var isSound = true
+    /// What was wrong with the pages of the file, in words.
+    public internal(set) var findings: [String] = []
+    /// The number of LMDB's transactions that are lost. What they changed is as it was before.
+    public internal(set) var transactionsLost = 0
+    /// The number of commits of the journal that are lost.
+    public internal(set) var commitsLost = 0
+    /// The samples in the new store.
+    public internal(set) var kept: [Part] = []
+    /// The number of values in which one wrong bit was set right.
+    public internal(set) var mendedValues = 0
+    /// The samples in chunks that were mended.
+    public internal(set) var mended: [Part] = []
+    /// The samples that are lost.
+    public internal(set) var lost: [Part] = []
+    /// Samples that may have been changed or deleted since the state in which they were found.
+    public internal(set) var doubtful: [Part] = []
+    /// Samples whose columns were found without their ids.
+    public internal(set) var identitiesLost: [Part] = []
+    /// The number of records that are lost, by table.
+    public internal(set) var recordsLost: [String: Int] = [:]
+    /// Whether doubtful samples, and samples without ids, are in the new store.
+    public internal(set) var includesDoubtful = false
+    /// The number of peers that adopt before anything is sent.
+    public internal(set) var peers = 0
+    /// The number of operations that still wait for peers.
+    public internal(set) var pending = 0
+    /// What the check of the new store found.
+    public internal(set) var check = CheckReport()
+
+    /// Whether something that the store held is not in the new store.
+    public var isLossy: Bool {
+        transactionsLost > 0 || commitsLost > 0 || !lost.isEmpty || !identitiesLost.isEmpty || !recordsLost.isEmpty
+            || !doubtful.isEmpty || !check.isClean
+    }
+}
+
+/// How to repair a store.
+public struct RepairOptions: Sendable {
+    /// Keep samples that may have been changed or deleted since, and samples without their ids.
+    public var includesDoubtful = false
+    /// Set single wrong bits right.
+    public var mends = true
+
+    /// Creates options under which nothing doubtful is kept and single wrong bits are set right.
+    public init() {}
+}

@@ -1,0 +1,251 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+import PageReader
+import Salvage
+
+/// Fills the gaps among the chunks row by row, from what is left of chunks.
+///
+/// What was part of the store when it was damaged owns its whole span. An older state of a chunk fills what is left:
+/// its rows are certain where no later change record touches their place, and doubtful otherwise.
+struct SalvagedRows {
+    /// What is left of a chunk: its hot value, its details, or both.
+    struct Remains {
+        var key: ChunkKey
+        var commit: UInt64
+        var origin: ValueOrigin
+        var hot: Part?
+        var details: Part?
+
+        enum Part {
+            case bytes([UInt8])
+            case found(FoundValue)
+        }
+    }
+
+    private let gaps: [Lane: [SalvagedTables.Gap]]
+    private let records: [ChangeRecord]
+    /// Commits whose change records may be lost: nothing shows that a row of a state before one of them is current.
+    private let unknown: [ClosedRange<UInt64>]
+    private let includesDoubtful: Bool
+    /// The deletions in change records, by id.
+    private let deleted: [SampleID: UInt64]
+    /// The mass operations in change records: a row that one of them removed may still be in a chunk.
+    private let operations: [Intent]
+    /// The spans of which the rows are known.
+    private var covered: [Lane: [SalvagedTables.Gap]] = [:]
+
+    private(set) var doubtful: [UInt32: Tally] = [:]
+    private(set) var nameless: [UInt32: Tally] = [:]
+    /// The ids whose samples are lost, by type.
+    private(set) var strayIDs: [UInt32: Int] = [:]
+
+    /// How many samples, and when they start.
+    struct Tally {
+        private(set) var count = 0
+        private(set) var starts: ClosedRange<Int64>?
+
+        mutating func add(_ start: Int64) {
+            count += 1
+            starts = starts.map { min($0.lowerBound, start)...max($0.upperBound, start) } ?? start...start
+        }
+    }
+
+    init(
+        _ gaps: [SalvagedTables.Gap], _ records: [ChangeRecord], unknown: [ClosedRange<UInt64>], includesDoubtful: Bool
+    ) {
+        self.gaps = Dictionary(grouping: gaps, by: \.lane)
+        (self.records, self.unknown, self.includesDoubtful) = (records, unknown, includesDoubtful)
+        var deleted: [SampleID: UInt64] = [:]
+        for record in records {
+            for deletion in record.deletions { deleted[deletion.id] = max(deleted[deletion.id] ?? 0, deletion.commit) }
+        }
+        self.deleted = deleted
+        operations = records.flatMap(\.operations)
+    }
+
+    /// Fills the gaps from remains, the surest and newest first.
+    mutating func fill(
+        from remains: [Remains], _ read: (FoundValue) throws -> [UInt8], in txn: inout WriteTransaction
+    ) throws {
+        let order = remains.sorted { one, other in
+            let (isSure, isOtherSure) = (one.origin >= .current, other.origin >= .current)
+            if isSure != isOtherSure { return isSure }
+            return one.commit != other.commit ? one.commit > other.commit : one.key < other.key
+        }
+        for item in order {
+            guard gaps[item.key.lane] != nil else { continue }
+            func bytes(_ part: Remains.Part?) throws -> [UInt8]? {
+                switch part {
+                case nil: nil
+                case .bytes(let bytes): bytes
+                case .found(let value): try read(value)
+                }
+            }
+            try fill(from: item, try bytes(item.hot), try bytes(item.details), in: &txn)
+        }
+    }
+
+    private mutating func fill(
+        from item: Remains, _ hot: [UInt8]?, _ details: [UInt8]?, in txn: inout WriteTransaction
+    ) throws {
+        let lane = item.key.lane
+        guard let hot, let hotKey = hotKey(hot, item) else {
+            // Cold columns without hot ones.
+            if item.origin >= .current, let details { noteStrays(details, item) }
+            return
+        }
+        let chunk: HotChunk
+        do { chunk = try HotChunk(hot.rawBytes, key: hotKey.rawBytes) } catch { return }
+        let span = SalvagedTables.Gap(lane: lane, lower: chunk.key.lower, upper: chunk.upper)
+        guard gaps[lane]!.contains(where: { $0.lower < span.upper && span.lower < $0.upper }) else { return }
+        guard (try? chunk.verify()) != nil, (try? NameTable.loadNames(of: chunk, in: txn.snapshot)) != nil else {
+            return
+        }
+        var (rows, missing): ([StoredRow], [Int]) = ([], [])
+        if let details {
+            (rows, missing) = SalvagedRows.rows(chunk, details, txn.context)
+        } else {
+            missing = Array(0..<chunk.rows)
+        }
+        let isSure = item.origin >= .current
+        if isSure || missing.isEmpty {
+            var certain: [StoredRow] = []
+            for row in rows where isOpen(row.point, lane) {
+                if try isRemoved(row, lane, in: txn.snapshot) { continue }
+                if isSure || isCertain(row, lane, item) {
+                    certain.append(row)
+                } else if deleted[row.id].map({ $0 > item.commit }) != true {
+                    doubtful[lane.type, default: Tally()].add(row.start)
+                    if includesDoubtful { certain.append(row) }
+                }
+            }
+            try insert(certain, lane, in: &txn)
+        }
+        if isSure { try insertNameless(missing, chunk, lane, in: &txn) }
+        if isSure || missing.isEmpty { covered[lane, default: []].append(span) }
+    }
+
+    /// Returns `true` if the rows of all gaps of a type are known now.
+    func closes(_ type: UInt32) -> Bool {
+        gaps.allSatisfy { lane, gaps in
+            lane.type != type
+                || gaps.allSatisfy { gap in
+                    var point = gap.lower
+                    for span in (covered[lane] ?? []).sorted(by: { $0.lower < $1.lower }) where span.lower <= point {
+                        point = max(point, span.upper)
+                    }
+                    return point >= gap.upper
+                }
+        }
+    }
+
+    /// Returns the key under which a hot value verifies.
+    private func hotKey(_ hot: [UInt8], _ item: Remains) -> [UInt8]? {
+        item.key.stored(commit: StoredValue.commit(head: hot.rawBytes))
+    }
+
+    private func isOpen(_ point: Point, _ lane: Lane) -> Bool {
+        gaps[lane]!.contains { $0.holds(point) } && covered[lane]?.contains { $0.holds(point) } != true
+    }
+
+    private func isCertain(_ row: StoredRow, _ lane: Lane, _ item: Remains) -> Bool {
+        !unknown.contains { $0.upperBound > item.commit } && deleted[row.id].map({ $0 > item.commit }) != true
+            && !records.contains { record in
+                record.commits.upperBound > item.commit
+                    && (record.spans.contains { $0.lane == lane && $0.starts.contains(row.start) })
+            }
+    }
+
+    private func isRemoved(_ row: StoredRow, _ lane: Lane, in snapshot: Snapshot) throws -> Bool {
+        guard !operations.isEmpty else { return false }
+        let source = try NameTable.revision(row.revision, in: snapshot).sourceNumber
+        return operations.contains { $0.hides(row, type: lane.type, source: source) }
+    }
+
+    /// Returns the rows of a chunk that can be read, and the places of the others.
+    private static func rows(_ chunk: HotChunk, _ details: [UInt8], _ context: ReadContext) -> ([StoredRow], [Int]) {
+        do {
+            let decoder = try ChunkDecoder(hot: chunk, details: try DetailsChunk(details.rawBytes, of: chunk))
+            if let all = try? decoder.rows(context) { return (all, []) }
+            var (rows, missing): ([StoredRow], [Int]) = ([], [])
+            for index in 0..<chunk.rows {
+                if let row = try? decoder.rows(index..<index + 1, context).first {
+                    rows.append(row)
+                } else {
+                    missing.append(index)
+                }
+            }
+            return (rows, missing)
+        } catch {
+            return ([], Array(0..<chunk.rows))
+        }
+    }
+
+    private mutating func noteStrays(_ details: [UInt8], _ item: Remains) {
+        let key = item.key.bytes
+        guard let chunk = try? DetailsChunk(details.rawBytes, key: key.rawBytes), chunk.rows > 0 else { return }
+        strayIDs[item.key.lane.type, default: 0] += chunk.rows
+    }
+
+    private func insert(_ rows: [StoredRow], _ lane: Lane, in txn: inout WriteTransaction) throws {
+        var fresh: [StoredRow] = []
+        for var row in rows {
+            if try SampleLookup.find(row.id, in: txn.snapshot) != nil { continue }
+            if let tombstone = try TombstoneTable.tombstone(row.id, in: txn.snapshot) {
+                // The later one of deletion and sample counts.
+                if tombstone.commit >= row.commit { continue }
+                try TombstoneTable.revive(row.id, tombstone.sync, [tombstone], in: &txn)
+            }
+            // Told again, because the record that told of it may be lost.
+            row.commit = txn.commit
+            row.ordinal = txn.state.takeOrdinal()
+            fresh.append(row)
+        }
+        guard !fresh.isEmpty else { return }
+        try LaneWriter.apply(lane, inserts: fresh.sorted { $0.point < $1.point }, in: &txn)
+        try IdentityIndex.indexingTogether(in: &txn) { txn in
+            for row in fresh { try IdentityIndex.reindex(from: nil, to: (row, lane), in: &txn) }
+        }
+    }
+
+    /// Stores samples whose ids are lost under new ones, if that is wanted: a peer may still hold them.
+    private mutating func insertNameless(
+        _ indices: [Int], _ chunk: HotChunk, _ lane: Lane, in txn: inout WriteTransaction
+    ) throws {
+        guard !indices.isEmpty else { return }
+        // Ascending, so that rows with the same times are in order.
+        let base = SampleID()
+        let ids = (0..<chunk.rows).map { SampleID(high: base.high, low: base.low & ~0xFFFF | UInt64($0)) }
+        let rows = ids.map { id in
+            StoredRow(
+                start: 0, end: 0, id: id, value: 0, unit: 0, revision: 0, flags: [], version: 1, clockTime: 0,
+                clockReplica: 0, commit: 0, ordinal: 0)
+        }
+        let details = txn.environment.encoder.encodeDetails(
+            rows[...], key: chunk.key, upper: chunk.upper, commit: chunk.value.commit)
+        let decoder = try ChunkDecoder(hot: chunk, details: DetailsChunk(details.rawBytes, of: chunk))
+        var found: [StoredRow] = []
+        for index in indices {
+            guard var row = try? decoder.rows(index..<index + 1, txn.context).first, isOpen(row.point, lane) else {
+                continue
+            }
+            row.flags.remove(.syncIsID)
+            nameless[lane.type, default: Tally()].add(row.start)
+            found.append(row)
+        }
+        if includesDoubtful { try insert(found, lane, in: &txn) }
+    }
+}
+
+extension ChangeRecord {
+    /// The mass operations that the record tells of, as if none of their steps had been done: repeating one changes
+    /// nothing.
+    var operations: [Intent] {
+        removals.map { removal in
+            Intent(
+                scope: removal.scope, commit: commit, ordinal: removal.ordinal,
+                clock: ChangeClock(time: Instant(nanoseconds: time), replica: 0), time: time, leavesTombstones: true)
+        }
+    }
+}

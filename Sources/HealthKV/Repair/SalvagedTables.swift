@@ -1,0 +1,405 @@
+import ColumnFormat
+import HealthModel
+import LMDB
+import PageReader
+import Salvage
+
+/// Copies the values that were found into the tables of a new file, as they are.
+struct SalvagedTables {
+    private let environment: Environment
+    private let tables: Tables
+    /// Values that the next transaction writes.
+    private var waiting: [(table: TableCode, key: [UInt8], value: [UInt8])] = []
+    private var waitingBytes = 0
+
+    /// A transaction holds its pages in memory.
+    private static let bytesAtOnce = 16 << 20
+
+    init(_ environment: Environment) throws {
+        self.environment = environment
+        var transaction = try environment.beginWrite()
+        tables = try Tables(creatingIn: &transaction, environment)
+        try transaction.commit()
+    }
+
+    private func inTransaction<Result>(_ body: (inout LMDB.WriteTransaction) throws -> Result) throws -> Result {
+        var transaction = try environment.beginWrite()
+        let result = try body(&transaction)
+        try transaction.commit()
+        return result
+    }
+
+    /// What a new store makes itself: derived tables, positions in feeds, and the location of the file.
+    private static func isLeftOut(_ table: TableCode, _ key: [UInt8]) -> Bool {
+        switch table {
+        case .identity, .anchors: true
+        // The counts tell how many samples there were.
+        case .summaries: key.count != SummaryTable.countsKey(0).count
+        case .meta: key == StorePlace.key || key == Journal.key
+        default: false
+        }
+    }
+
+    /// Whether a value that is on a page of an older state may take the place of one that is lost: what it says is
+    /// still true, or errs on the side of what was deleted.
+    private static func outlives(_ table: TableCode, _ key: [UInt8]) -> Bool {
+        switch table {
+        case .names, .namesReverse, .changes, .tombstones, .peers, .audit: true
+        case .meta: !key.starts(with: Array("sync:".utf8))
+        default: false
+        }
+    }
+
+    /// Copies everything that the trees lead to, and then what fills their holes. Returns the number of records that
+    /// filled a hole, by table.
+    mutating func copy(_ salvage: Salvage) throws -> [TableCode: Int] {
+        var failure: (any Error)?
+        try salvage.forEachInTrees { value, bytes in
+            guard failure == nil else { return }
+            do { try put(value, bytes) } catch { failure = error }
+        }
+        if let failure { throw failure }
+        try flush()
+        var filled: [TableCode: Int] = [:]
+        // Of several values for a key the one from the surest place counts, and of those the last that was written.
+        let known = salvage.facts?.commit
+        for value in salvage.pieces.filter(\.isWhole).sorted(by: { ($0.origin, $0.commit) > ($1.origin, $1.commit) }) {
+            if value.origin < .current {
+                // Older states of chunks are looked at row by row. A commit behind the last one never happened.
+                guard value.table != .chunks, value.table != .details, known.map({ value.commit <= $0 }) ?? true,
+                    value.origin == .unsure || SalvagedTables.outlives(value.table, value.key)
+                else { continue }
+            }
+            guard try !holds(value.table, value.key) else { continue }
+            let isTaken = try put(value, salvage.bytes(of: value))
+            // The next value may have the same key.
+            try flush()
+            if isTaken { filled[value.table, default: 0] += 1 }
+        }
+        return filled
+    }
+
+    private func holds(_ table: TableCode, _ key: [UInt8]) throws -> Bool {
+        let transaction = try environment.beginRead()
+        return try transaction.view.contains(tables[table], key)
+    }
+
+    @discardableResult
+    private mutating func put(_ value: FoundValue, _ bytes: [UInt8]) throws -> Bool {
+        guard !SalvagedTables.isLeftOut(value.table, value.key) else { return false }
+        waiting.append((value.table, value.key, bytes))
+        waitingBytes += bytes.count + value.key.count
+        if waitingBytes > SalvagedTables.bytesAtOnce { try flush() }
+        return true
+    }
+
+    private mutating func flush() throws {
+        let values = waiting
+        (waiting, waitingBytes) = ([], 0)
+        guard !values.isEmpty else { return }
+        try inTransaction { transaction in
+            for (table, key, value) in values { try transaction.put(tables[table], key, value) }
+        }
+    }
+
+    /// Lays the commits of the journal over what was found. Returns the number of commits that are lost.
+    mutating func lay(_ journal: JournalFile?, followsTables: Bool) throws -> Int {
+        guard let journal else { return 0 }
+        return try inTransaction { transaction in
+            let (found, isWhole) = try Journal.readableCommits(
+                in: transaction.view, tables, journal, transaction: transaction.id - 1, followsTables: followsTables)
+            if found.count > 0 {
+                transaction.collect(over: found.layer)
+                try transaction.fold()
+            }
+            // How many are behind a damaged one is not known; one is.
+            return isWhole ? 0 : 1
+        }
+    }
+
+    /// Returns the change records that are whole.
+    func changeRecords() throws -> [ChangeRecord] {
+        let transaction = try environment.beginRead()
+        var records: [ChangeRecord] = []
+        var cursor = try transaction.view.cursor(tables[.changes])
+        while try cursor.next() {
+            if let record = try? ChangeRecord(cursor.value, key: cursor.key.copied()) { records.append(record) }
+        }
+        return records
+    }
+
+    /// Begins again the mass operations that change records tell of: how far they had come may be lost.
+    func restoreOperations(_ records: [ChangeRecord]) throws {
+        try inTransaction { transaction in
+            let commit = try StoreHeader.read(transaction.view, tables).commit
+            for operation in records.flatMap(\.operations) {
+                let key = IntentTable.key(operation)
+                if try transaction.view.contains(tables[.upkeep], key) { continue }
+                try transaction.put(tables[.upkeep], key, operation.value(commit: commit))
+            }
+        }
+    }
+
+    /// Puts one record in the place of all change records, because some are lost: it leads to everything, and tells the
+    /// deletions that are still known.
+    func replaceChanges() throws { try inTransaction { try replaceChanges(in: &$0) } }
+
+    private func replaceChanges(in transaction: inout LMDB.WriteTransaction) throws {
+        let header = try StoreHeader.read(transaction.view, tables)
+        guard header.commit > 0 else { return }
+        var record = ChangeRecord(commit: header.commit, time: header.clock, mark: header.mark)
+        record.since = 1
+        var lanes: Set<Lane> = []
+        do {
+            var cursor = try transaction.view.cursor(tables[.chunks])
+            while try cursor.next() { lanes.insert(try ChunkKey(cursor.key).lane) }
+            var changes = try transaction.view.cursor(tables[.changes])
+            while try changes.next() {
+                guard let known = try? ChangeRecord(changes.value, key: changes.key.copied()) else { continue }
+                record.deletions += known.deletions.filter { $0.commit <= header.commit }
+                record.time = max(record.time, known.time)
+                if known.commit == header.commit { record.removals = known.removals }
+            }
+        }
+        let starts = Instant.earliest.nanoseconds...Instant.latest.nanoseconds - 1
+        record.spans = lanes.sorted().map { ($0, starts) }
+        try transaction.clear(tables[.changes])
+        try transaction.put(tables[.changes], ChangeLog.key(header.commit), record.value(writtenIn: header.commit))
+    }
+
+    /// Makes a header if none was found, and makes one of an older state as new as the values.
+    /// Returns the number of records that are lost with it, by table.
+    func ensureHeader(commit: UInt64) throws -> [TableCode: Int] {
+        try inTransaction { try ensureHeader(commit: commit, in: &$0) }
+    }
+
+    private func ensureHeader(
+        commit: UInt64, in transaction: inout LMDB.WriteTransaction
+    ) throws -> [TableCode: Int] {
+        var lost: [TableCode: Int] = [:]
+        var header = StoreHeader()
+        if try transaction.view.contains(tables[.meta], StoreHeader.key) {
+            header = try StoreHeader.read(transaction.view, tables)
+            if header.commit >= commit { return lost }
+        } else {
+            // The keys of these tables are hashes, and the key of the hash is lost with the header.
+            for table in [TableCode.namesReverse, .links, .totals, .peers, .pending] {
+                let count = try transaction.view.count(tables[table])
+                try transaction.clear(tables[table])
+                if table != .namesReverse, count > 0 { lost[table] = count }
+            }
+            let keys = try keys(of: .tombstones, in: &transaction).filter { !TombstoneTable.isByID($0) }
+            for key in keys { try transaction.delete(tables[.tombstones], key: key.rawBytes) }
+        }
+        header.commit = commit
+        try transaction.put(tables[.meta], StoreHeader.key, header.value)
+        return lost
+    }
+
+    private func keys(of table: TableCode, in transaction: inout LMDB.WriteTransaction) throws -> [[UInt8]] {
+        var keys: [[UInt8]] = []
+        var cursor = try transaction.view.cursor(tables[table])
+        while try cursor.next() { keys.append(cursor.key.copied()) }
+        return keys
+    }
+
+    /// Writes the header for the new file, which is that of a copy, and names that only one of their tables holds.
+    func finish() throws {
+        try inTransaction { try finish(in: &$0) }
+        try environment.sync()
+    }
+
+    private func finish(in transaction: inout LMDB.WriteTransaction) throws {
+        var header = try StoreHeader.read(transaction.view, tables)
+        try completeNames(header, in: &transaction)
+        header.commit += 1
+        header.transaction = UInt64(transaction.id)
+        // The next rebuild computes it.
+        header.recordSum = nil
+        header.recentEntries = 0
+        header.intents = UInt32(try count(.upkeep, startingWith: [UpkeepKind.intent], in: &transaction))
+        try transaction.put(tables[.meta], StoreHeader.key, header.value)
+        try transaction.put(tables[.meta], StorePlace.key, StorePlace.ofCopy.value(commit: header.commit))
+    }
+
+    private func count(
+        _ table: TableCode, startingWith prefix: [UInt8], in transaction: inout LMDB.WriteTransaction
+    ) throws -> Int {
+        var count = 0
+        var cursor = try transaction.view.cursor(tables[table])
+        var found = try cursor.seek(prefix)
+        while found, cursor.key.copied().starts(with: prefix) {
+            count += 1
+            found = try cursor.next()
+        }
+        return count
+    }
+
+    /// Each name is in two tables.
+    private func completeNames(_ header: StoreHeader, in transaction: inout LMDB.WriteTransaction) throws {
+        var (missing, reverse): ([(key: [UInt8], value: [UInt8])], [(key: [UInt8], value: [UInt8])]) = ([], [])
+        do {
+            var cursor = try transaction.view.cursor(tables[.names])
+            while try cursor.next() {
+                let key = cursor.key.copied()
+                guard let kind = key.first.flatMap(NameKind.init(rawValue:)),
+                    let (number, bytes) = try? NameTable.read(cursor.value, .names, key: key)
+                else { continue }
+                var names = [bytes]
+                if kind == .source, let source = try? NameCoding.source(bytes) {
+                    names.insert(NameCoding.key(of: source), at: 0)
+                }
+                let keys = names.map { NameTable.reverseKey(kind, $0, header.hashKey) }
+                if try keys.contains(where: { try transaction.view.contains(tables[.namesReverse], $0) }) { continue }
+                reverse.append(
+                    (
+                        keys[0],
+                        NameTable.value(.namesReverse, key: keys[0], number, bytes, commit: header.commit)
+                    ))
+            }
+        }
+        do {
+            var cursor = try transaction.view.cursor(tables[.namesReverse])
+            while try cursor.next() {
+                let key = cursor.key.copied()
+                guard let kind = key.first.flatMap(NameKind.init(rawValue:)),
+                    let (number, bytes) = try? NameTable.read(cursor.value, .namesReverse, key: key)
+                else { continue }
+                let own = NameTable.key(kind, number)
+                if try transaction.view.contains(tables[.names], own) { continue }
+                missing.append((own, NameTable.value(.names, key: own, number, bytes, commit: header.commit)))
+            }
+        }
+        for (key, value) in reverse { try transaction.put(tables[.namesReverse], key, value) }
+        for (key, value) in missing { try transaction.put(tables[.names], key, value) }
+    }
+}
+
+extension SalvagedTables {
+    /// A span of a lane that no chunk owns any more.
+    struct Gap: Hashable {
+        let lane: Lane
+        let lower: Point
+        let upper: Point
+
+        func holds(_ point: Point) -> Bool { lower <= point && point < upper }
+    }
+
+    /// What is left of a chunk that does not fit among the others.
+    struct LooseChunk {
+        var hot: [UInt8]?
+        var details: [UInt8]?
+        var key: ChunkKey
+        var commit: UInt64
+        var origin: ValueOrigin
+    }
+
+    /// Makes the chunks tile their lanes again: takes out those that are not whole or overlap, and fills the gaps with
+    /// empty ones. Returns the gaps and the chunks that were taken out.
+    func tile(_ encoder: ChunkEncoder) throws -> (gaps: [Gap], loose: [LooseChunk]) {
+        try inTransaction { try tile(encoder, in: &$0) }
+    }
+
+    private func tile(
+        _ encoder: ChunkEncoder, in transaction: inout LMDB.WriteTransaction
+    ) throws -> (gaps: [Gap], loose: [LooseChunk]) {
+        var gaps: [Gap] = []
+        var loose: [LooseChunk] = []
+        var wholes: [(stored: [UInt8], key: ChunkKey, upper: Point, commit: UInt64)] = []
+        var partial: [[UInt8]] = []
+        do {
+            var cursor = try transaction.view.cursor(tables[.chunks])
+            while try cursor.next() {
+                let stored = cursor.key.copied()
+                let chunk = try HotChunk(cursor.value, key: cursor.key)
+                let keyBytes = chunk.key.bytes
+                let details = try transaction.view.get(tables[.details], keyBytes)
+                let isPair: Bool
+                if let details {
+                    isPair = (try? DetailsChunk(details, of: chunk)) != nil
+                } else {
+                    isPair = false
+                }
+                if isPair {
+                    wholes.append((stored, chunk.key, chunk.upper, chunk.value.commit))
+                } else {
+                    partial.append(stored)
+                    loose.append(
+                        LooseChunk(
+                            hot: cursor.value.copied(), details: details?.copied(), key: chunk.key,
+                            commit: chunk.value.commit, origin: .tree))
+                }
+            }
+        }
+        for stored in partial { try transaction.delete(tables[.chunks], key: stored.rawBytes) }
+        // Where spans overlap, the chunk that was written last owns them.
+        var kept: [(key: ChunkKey, upper: Point, commit: UInt64, stored: [UInt8])] = []
+        for whole in wholes {
+            var isKept = true
+            while isKept, let last = kept.last, last.key.lane == whole.key.lane, last.upper > whole.key.lower {
+                if last.commit >= whole.commit {
+                    try loose.append(takeOut(whole.stored, whole.key, whole.commit, in: &transaction))
+                    isKept = false
+                } else {
+                    try loose.append(takeOut(last.stored, last.key, last.commit, in: &transaction))
+                    kept.removeLast()
+                }
+            }
+            if isKept { kept.append((whole.key, whole.upper, whole.commit, whole.stored)) }
+        }
+        let commit = try StoreHeader.read(transaction.view, tables).commit
+        var (lane, expected): (Lane?, Point) = (nil, .greatest)
+        for chunk in kept {
+            if chunk.key.lane != lane {
+                if let lane, expected < .greatest { gaps.append(Gap(lane: lane, lower: expected, upper: .greatest)) }
+                (lane, expected) = (chunk.key.lane, .least)
+            }
+            if expected < chunk.key.lower {
+                gaps.append(Gap(lane: chunk.key.lane, lower: expected, upper: chunk.key.lower))
+            }
+            expected = chunk.upper
+        }
+        if let lane, expected < .greatest { gaps.append(Gap(lane: lane, lower: expected, upper: .greatest)) }
+        // Details without a chunk would be taken for those of the chunk that fills the gap.
+        try removeStrayDetails(Set(kept.map(\.key)), &loose, in: &transaction)
+        for gap in gaps {
+            let key = ChunkKey(lane: gap.lane, lower: gap.lower)
+            let empty = encoder.encodeEmpty(key: key, upper: gap.upper, commit: commit)
+            try transaction.put(tables[.chunks], key.stored(commit: commit), empty.hot)
+            try transaction.put(tables[.details], key.bytes, empty.details)
+        }
+        return (gaps, loose)
+    }
+
+    private func takeOut(
+        _ stored: [UInt8], _ key: ChunkKey, _ commit: UInt64, in transaction: inout LMDB.WriteTransaction
+    ) throws -> LooseChunk {
+        let hot = try transaction.view.get(tables[.chunks], stored)?.copied()
+        let details = try transaction.view.get(tables[.details], key.bytes)?.copied()
+        try transaction.delete(tables[.chunks], key: stored.rawBytes)
+        return LooseChunk(hot: hot, details: details, key: key, commit: commit, origin: .unsure)
+    }
+
+    private func removeStrayDetails(
+        _ kept: Set<ChunkKey>, _ loose: inout [LooseChunk], in transaction: inout LMDB.WriteTransaction
+    ) throws {
+        let known = Set(loose.map(\.key))
+        var strays: [[UInt8]] = []
+        do {
+            var cursor = try transaction.view.cursor(tables[.details])
+            while try cursor.next() {
+                let key = cursor.key.copied()
+                let chunk = try ChunkKey(key.rawBytes)
+                if kept.contains(chunk) { continue }
+                strays.append(key)
+                if !known.contains(chunk) {
+                    loose.append(
+                        LooseChunk(
+                            hot: nil, details: cursor.value.copied(), key: chunk,
+                            commit: StoredValue.commit(head: cursor.value), origin: .tree))
+                }
+            }
+        }
+        for key in strays { try transaction.delete(tables[.details], key: key.rawBytes) }
+    }
+}

@@ -1,0 +1,169 @@
+import ColumnFormat
+import PageReader
+
+/// What can be saved of a data file, however damaged, found by ordinary reads: LMDB neither opens nor maps the file.
+///
+/// The search follows the newest snapshot as far as its pages are sound. What it does not reach, it looks for on the
+/// pages that no tree accounts for: every value names its table, its key and its commit. It says where each value was
+/// found and leaves to its caller what that proves.
+public struct Salvage {
+    /// Why nothing can be found.
+    package enum Refusal: Error, Sendable {
+        /// No page of the file is one of LMDB's.
+        case noPages
+        /// No page leads to the header of a store, and no value of a store is there.
+        case noStore
+    }
+
+    private let file: PageFile
+    private let survey: TreeSurvey
+    private let step: () throws -> Void
+    /// Whether a meta page leads to the snapshot. Otherwise its tree of names was searched for.
+    public let hasMeta: Bool
+    /// The findings about the meta pages and the other pages.
+    public let findings: [PageFinding]
+    /// The number of transactions that are newer than the snapshot, of which traces are in the file.
+    public let transactionsLost: UInt64
+    /// The values that the trees do not lead to, or lead to damaged, and what is left of older states: only of tables
+    /// with holes.
+    public private(set) var pieces: [FoundValue] = []
+
+    public var meta: Meta { survey.meta }
+    /// What the header of the store says, if it is sound.
+    public var facts: HeaderFacts? { survey.facts }
+    /// The ranges of keys that the trees do not lead to.
+    public var holes: [TableCode: [SnapshotWalk.Hole]] { survey.holes }
+    /// The values in the trees that are damaged.
+    public var damaged: [FoundValue] { survey.damaged }
+    /// The number of whole values in the trees, by table.
+    public var found: [TableCode: Int] { survey.found }
+    /// The greatest commit of a whole value. If the header is lost, it may be one that never happened.
+    public var lastCommit: UInt64 {
+        pieces.filter { $0.isWhole && (facts == nil || $0.origin >= .current) && $0.commit < 1 << 62 }
+            .reduce(survey.lastCommit) { max($0, $1.commit) }
+    }
+    /// The lanes of which chunks are in the trees.
+    public var lanes: Set<Lane> { survey.lanes }
+
+    /// Returns how many entries a table has, as its record says; `nil` if the record is lost.
+    public func entries(of table: TableCode) -> Int? {
+        survey.walk.tables.first { $0.name == table.name }.flatMap { Int(exactly: $0.record.entries) }
+    }
+
+    /// Whether all records together are of one state.
+    public var isOfOneState: Bool { survey.isOfOneState }
+    /// Whether the file has all that its newest snapshot held.
+    public var isWhole: Bool { survey.isWhole }
+
+    /// - Parameter step: called often; an error that it throws ends the search.
+    public init(_ file: PageFile, _ metas: MetaPages, _ rules: SalvageRules, step: @escaping () throws -> Void) throws {
+        self.file = file
+        self.step = step
+        let byteCount = try file.size()
+        guard let pageSize = metas.pageSize ?? RootSearch.pageSize(of: file, byteCount: byteCount) else {
+            throw Refusal.noPages
+        }
+        var best = try metas.newest.map { try TreeSurvey(file, $0, rules, step) }
+        var hasMeta = best != nil
+        var lost: UInt64 = 0
+        // A meta page that cannot be read may have been the newer one.
+        if best?.isWhole != true || Salvage.mayMissNewer(metas) {
+            let candidates = try RootSearch.snapshots(
+                file, pageSize: pageSize, pages: byteCount / UInt64(pageSize), rules, step)
+            let known = metas.newest?.transaction ?? 0
+            for candidate in candidates where Salvage.isOpen(candidate, known, best, metas) {
+                let other = try TreeSurvey(file, candidate, rules, step)
+                if let present = best, !other.isWhole, other.losses >= present.losses { continue }
+                // The meta page of this very snapshot also knows the free pages.
+                (best, hasMeta) = (other, false)
+                if other.isWhole { break }
+            }
+            let newest = max(candidates.first?.transaction ?? 0, known)
+            if !hasMeta, let found = best?.meta.transaction { lost = newest > found ? newest - found : 0 }
+        }
+        guard let best else { throw Refusal.noStore }
+        (survey, self.hasMeta, transactionsLost) = (best, hasMeta, lost)
+        findings = metas.findings + best.walk.findings
+        if !best.holes.isEmpty { try searchPages(byteCount, rules) }
+    }
+
+    /// Returns `true` if a newer meta page than the sound one may be lost.
+    private static func mayMissNewer(_ metas: MetaPages) -> Bool {
+        guard let newest = metas.newest else { return true }
+        let other = metas.pages[1 - newest.index]
+        // The other page is of the transaction before, if it says so.
+        return !metas.findings.isEmpty && other.map { $0.transaction + 1 != newest.transaction } ?? true
+    }
+
+    /// Returns `true` if a snapshot that no meta page leads to is worth a look. Beside a sound meta page only a newer
+    /// snapshot is, or any if that meta page leads to a snapshot that its header does not belong to.
+    private static func isOpen(_ candidate: Meta, _ known: UInt64, _ best: TreeSurvey?, _ metas: MetaPages) -> Bool {
+        guard let best else { return true }
+        // What a readable list of free pages leaves over is exact; an older snapshot is not.
+        if !best.holes.isEmpty, best.knowsFreePages { return false }
+        guard let facts = best.facts else { return candidate.transaction >= known || !best.holes.isEmpty }
+        if facts.transaction != best.meta.transaction { return true }
+        return candidate.transaction > known && mayMissNewer(metas)
+    }
+
+    /// Collects the values of tables with holes from pages that the trees do not account for.
+    private mutating func searchPages(_ byteCount: UInt64, _ rules: SalvageRules) throws {
+        let pageSize = meta.pageSize
+        var scan = PageScan(file, pageSize: pageSize, byteCount: byteCount)
+        var number: UInt64 = 2
+        let pages = byteCount / UInt64(pageSize)
+        while number < pages {
+            try step()
+            let isSuspect = survey.suspects.contains(number)
+            guard isSuspect || !survey.walk.usesInTree(number) else {
+                number += 1
+                continue
+            }
+            // Nothing behind the last page ever became part of the store.
+            let origin: ValueOrigin =
+                survey.walk.listsAsFree(number) || number > meta.lastPage
+                ? .stale : isSuspect || survey.knowsFreePages ? .current : .unsure
+            let found = try scan.values(on: number, origin)
+            for value in found.values where isWanted(value) { pieces.append(value) }
+            number += max(1, found.pages)
+        }
+    }
+
+    private func isWanted(_ value: FoundValue) -> Bool {
+        // Chunks are looked for by their spans, which may begin before a hole.
+        if value.table == .chunks || value.table == .details { return holes[.chunks] != nil || holes[.details] != nil }
+        return holes[value.table]?.contains { Salvage.holds($0, value.key) } ?? false
+    }
+
+    private static func holds(_ hole: SnapshotWalk.Hole, _ key: [UInt8]) -> Bool {
+        !key.lexicographicallyPrecedes(hole.lower) && hole.upper.map { key.lexicographicallyPrecedes($0) } ?? true
+    }
+
+    /// Calls `body` with each whole value in the trees, table by table in the order of keys.
+    public func forEachInTrees(_ body: (FoundValue, [UInt8]) throws -> Void) throws {
+        var exceptions: [TableCode: [[UInt8]: FoundValue]] = [:]
+        for value in survey.damaged { exceptions[value.table, default: [:]][value.key] = value }
+        let walk = try SnapshotWalk(file, meta, visits: { TableCode(name: $0) != nil }) { entry in
+            try step()
+            let table = TableCode(name: entry.table)!
+            if let value = exceptions[table]?[entry.key] {
+                if let mended = value.mended { try body(value, mended) }
+                return
+            }
+            let bytes = try entry.value()
+            try body(
+                FoundValue(
+                    table: table, key: entry.key, commit: StoredValue.commit(head: bytes.rawBytes),
+                    offset: entry.offset, count: bytes.count, origin: .tree), bytes)
+        }
+        if let failure = walk.failure { throw failure }
+    }
+
+    /// Returns the bytes of a value, with the bit that was mended.
+    public func bytes(of value: FoundValue) throws(PageFileError) -> [UInt8] {
+        if let mended = value.mended { return mended }
+        var bytes = [UInt8](repeating: 0, count: value.count)
+        try file.read(at: value.offset, into: &bytes)
+        return bytes
+    }
+}

@@ -1,0 +1,63 @@
+import ColumnFormat
+
+/// What the header of a store tells a search. The search itself knows values, but no records.
+public struct HeaderFacts: Sendable, Hashable {
+    /// LMDB's transaction that wrote the header.
+    public let transaction: UInt64
+    public let commit: UInt64
+    /// The sum over the records; `nil` if it is not known.
+    public let recordSum: UInt64?
+
+    public init(transaction: UInt64, commit: UInt64, recordSum: UInt64?) {
+        (self.transaction, self.commit, self.recordSum) = (transaction, commit, recordSum)
+    }
+}
+
+/// What the search must know of records.
+public struct SalvageRules: Sendable {
+    /// The key of the header in the table `meta`.
+    let headerKey: [UInt8]
+    /// Returns what a header says; `nil` for bytes that are none.
+    let facts: @Sendable ([UInt8]) -> HeaderFacts?
+    /// Returns what a record adds to the sum; `nil` if the sum leaves it out.
+    let term: @Sendable (TableCode, [UInt8], UInt64) -> UInt64?
+    /// Whether values with one wrong bit are mended.
+    let mends: Bool
+
+    public init(
+        headerKey: [UInt8], mends: Bool, facts: @escaping @Sendable ([UInt8]) -> HeaderFacts?,
+        term: @escaping @Sendable (TableCode, [UInt8], UInt64) -> UInt64?
+    ) {
+        (self.headerKey, self.mends, self.facts, self.term) = (headerKey, mends, facts, term)
+    }
+}
+
+/// Where a value was found.
+public enum ValueOrigin: UInt8, Sendable, Comparable {
+    /// On a page that was given up, or never became part of the store.
+    case stale
+    /// On a page that nothing explains, while the list of free pages cannot be read.
+    case unsure
+    /// On a page that is neither in a tree nor listed as free: the page that led to it is damaged.
+    case current
+    /// In its tree.
+    case tree
+
+    public static func < (one: ValueOrigin, other: ValueOrigin) -> Bool { one.rawValue < other.rawValue }
+}
+
+/// A value, or its remains, in the file.
+public struct FoundValue: Sendable {
+    public let table: TableCode
+    /// The key under which the table held it.
+    public let key: [UInt8]
+    public let commit: UInt64
+    /// Where it is in the file.
+    public let offset: UInt64
+    public let count: Int
+    public let origin: ValueOrigin
+    /// Whether the value is whole, after mending.
+    public internal(set) var isWhole = true
+    /// The value with a bit set right; `nil` if it needed none.
+    public internal(set) var mended: [UInt8]?
+}

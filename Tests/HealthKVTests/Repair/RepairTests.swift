@@ -1,0 +1,99 @@
+import Foundation
+import HealthKV
+import TestSupport
+import Testing
+
+/// What can be saved of a damaged store is saved, and nothing else.
+@Suite("Repair")
+struct RepairTests {
+    private static let pageSize = 4_096
+
+    private func makeStore(_ folder: String) throws -> [SampleID: Double] {
+        var options = SampleStore.Options()
+        options.maintainsWhenIdle = false
+        let store = try SampleStore.open(at: folder, options: options)
+        var values: [SampleID: Double] = [:]
+        for round in 0..<6 {
+            let samples = (0..<400).map { index in
+                Sample(
+                    .stepCount, Double(index + 1), .count, from: .day(round + 1) + Int64(index) * 60_000_000_000,
+                    to: .day(round + 1) + Int64(index) * 60_000_000_000 + 1, source: Source(bundle: "a", name: "A"))
+            }
+            try store.write { txn in for sample in samples { try txn.save(sample) } }
+            for sample in samples { values[sample.id] = sample.quantity.value }
+        }
+        let gone = values.keys.sorted().prefix(30)
+        try store.write { txn in for id in gone { try txn.delete(id: id) } }
+        for id in gone { values[id] = nil }
+        try store.close()
+        return values
+    }
+
+    private func values(_ folder: String) throws -> [SampleID: Double] {
+        var options = SampleStore.Options()
+        (options.readOnly, options.createIfMissing) = (true, false)
+        let store = try SampleStore.open(at: folder, options: options)
+        defer { try? store.close() }
+        let samples = try store.read { try $0.samples(SampleQuery(.stepCount, includeShadowed: true)) }
+        return Dictionary(uniqueKeysWithValues: samples.map { ($0.id, $0.quantity.value) })
+    }
+
+    private func damage(_ folder: String, _ change: (inout Data) -> Void) throws {
+        let url = URL(fileURLWithPath: folder + "/data.mdb")
+        var bytes = try Data(contentsOf: url)
+        change(&bytes)
+        try bytes.write(to: url)
+    }
+
+    @Test("Without both meta pages every sample is back, and a second repair finds a sound store") func metas() throws {
+        let folder = TemporaryFolder()
+        let place = folder.path
+        do {
+            let known = try makeStore(place + "/a")
+            try damage(place + "/a") { $0.replaceSubrange(0..<2 * Self.pageSize, with: Data(count: 2 * Self.pageSize)) }
+            let before = try Data(contentsOf: URL(fileURLWithPath: place + "/a/data.mdb"))
+            let report = try SampleStore.repair(at: place + "/a", to: place + "/b")
+            #expect(!report.isSound && !report.isLossy && report.check.isClean)
+            #expect(try values(place + "/b") == known)
+            #expect(try Data(contentsOf: URL(fileURLWithPath: place + "/a/data.mdb")) == before)
+            let again = try SampleStore.repair(at: place + "/b", to: place + "/c")
+            #expect(again.isSound)
+            #expect(try values(place + "/c") == known)
+        }
+    }
+
+    @Test("With any page zeroed nothing is invented or comes back, and what is lost is told") func pages() throws {
+        let folder = TemporaryFolder()
+        let place = folder.path
+        do {
+            let known = try makeStore(place + "/a")
+            let whole = try Data(contentsOf: URL(fileURLWithPath: place + "/a/data.mdb"))
+            let seed = UInt64.random(in: 0 ... .max)
+            print("seed \(seed)")
+            var random = SeededGenerator(seed: seed, part: 0)
+            for round in 0..<12 {
+                let page = random.number(2..<whole.count / Self.pageSize)
+                try damage(place + "/a") { bytes in
+                    bytes = whole
+                    let begin = page * Self.pageSize
+                    bytes.replaceSubrange(begin..<begin + Self.pageSize, with: Data(count: Self.pageSize))
+                }
+                let new = place + "/n\(round)"
+                let report = try SampleStore.repair(at: place + "/a", to: new)
+                let found = try values(new)
+                #expect(report.check.isClean, "seed \(seed), page \(page)")
+                #expect(found.allSatisfy { known[$0.key] == $0.value }, "seed \(seed), page \(page)")
+                #expect(found.count == known.count || report.isLossy, "seed \(seed), page \(page)")
+            }
+        }
+    }
+
+    @Test("A destination that holds a store is refused") func taken() throws {
+        let folder = TemporaryFolder()
+        let place = folder.path
+        do {
+            _ = try makeStore(place + "/a")
+            #expect(throws: StoreError.self) { try SampleStore.repair(at: place + "/a", to: place + "/a") }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import HealthKV
+
+/// `kvinspect repair STORE --output NEW`
+enum RepairVerb: Verb {
+    static let description = VerbDescription(
+        name: "repair", abstract: "Save what can be saved of a damaged store into a new one.",
+        discussion:
+            "The store itself is only read. The new store is checked and synced before it gets its name. Its peers compare "
+            + "before anything is sent. Ends with code 0 for a sound store, 3 if nothing was lost, and 4 if something was.",
+        arguments: [.store],
+        options: [
+            OptionDescription(name: "output", value: "folder", help: "The new store: a folder that does not exist."),
+            OptionDescription(name: "dry-run", help: "Only say what a repair would give; works in a temporary folder."),
+            OptionDescription(
+                name: "include-doubtful",
+                help: "Also keep samples that may have been changed or deleted since, and samples whose ids are lost."),
+            OptionDescription(name: "no-mend", help: "Do not set single wrong bits right."),
+            .format,
+        ])
+
+    static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
+        let isDry = arguments.flag("dry-run")
+        let output = arguments.text("output")
+        guard isDry || output != nil else { throw UsageError("--output or --dry-run is missing", verb: description) }
+        guard StoreAccess.holdsStore(arguments.store) else { throw StoreAccess.noStore(in: arguments.store) }
+        var options = RepairOptions()
+        options.includesDoubtful = arguments.flag("include-doubtful")
+        options.mends = !arguments.flag("no-mend")
+        let report: RepairReport
+        if let output, !isDry {
+            console.say("Writing \(output); \(arguments.store) is only read.")
+            report = try SampleStore.repair(at: arguments.store, to: output, options: options) {
+                (try? Interruption.check()) != nil
+            }
+        } else {
+            report = try SampleStore.withSalvaged(at: arguments.store, options: options) { $1 }
+        }
+        try Interruption.check()
+        try Answer.print(fields(report, output), arguments, console) { lines(report, output) }
+        return report.isSound ? .clean : report.isLossy ? .lossyRepair : .repaired
+    }
+
+    private static func fields(_ report: RepairReport, _ output: String?) -> [JSONValue.Field] {
+        [
+            .init("source", .string(report.source)), .init("output", output.map { .string($0) } ?? .null),
+            .init("sound", .bool(report.isSound)), .init("transactions_lost", .count(report.transactionsLost)),
+            .init("commits_lost", .count(report.commitsLost)), .init("kept", parts(report.kept)),
+            .init("mended", .count(report.mendedValues)), .init("lost", parts(report.lost)),
+            .init("doubtful", parts(report.doubtful)), .init("identities_lost", parts(report.identitiesLost)),
+            .init(
+                "records_lost",
+                .object(report.recordsLost.sorted { $0.key < $1.key }.map { .init($0.key, .count($0.value)) })),
+            .init("findings", .array(report.findings.map { .string($0) })),
+            .init(
+                "sync",
+                .object([
+                    .init("peers", .count(report.peers)), .init("pending", .count(report.pending)),
+                    .init("adopts_first", .bool(report.peers > 0)),
+                ])),
+            .init(
+                "check",
+                .object([
+                    .init("clean", .bool(report.check.isClean)),
+                    .init("findings", .count(report.check.findings.count + report.check.omitted)),
+                ])),
+        ]
+    }
+
+    private static func parts(_ parts: [RepairReport.Part]) -> JSONValue {
+        .array(
+            parts.map { part in
+                .object([
+                    .init("type", .string(part.type.shortName)),
+                    .init("from", part.from.map { .string(DateText.text($0, in: .utc)) } ?? .null),
+                    .init("to", part.to.map { .string(DateText.text($0, in: .utc)) } ?? .null),
+                    .init("samples", part.samples.map { .count($0) } ?? .null), .init("certain", .bool(part.isCertain)),
+                ])
+            })
+    }
+
+    private static func lines(_ report: RepairReport, _ output: String?) -> [String] {
+        var lines: [String] = []
+        lines.append(report.isSound ? "The store is sound." : "Damage: \(report.findings.count) findings.")
+        lines += report.findings.prefix(20).map { "  " + Table.clean($0) }
+        if report.transactionsLost > 0 { lines.append("Transactions lost: \(report.transactionsLost)") }
+        if report.commitsLost > 0 { lines.append("Commits of the journal lost: at least \(report.commitsLost)") }
+        for (title, parts) in [
+            ("kept", report.kept), ("lost", report.lost), ("doubtful", report.doubtful),
+            ("identities lost", report.identitiesLost),
+        ] {
+            for part in parts {
+                let count = part.samples.map { "\($0)" } ?? "an unknown number"
+                lines.append("\(title): \(count) of \(part.type.shortName)")
+            }
+        }
+        if report.mendedValues > 0 { lines.append("values mended in one bit: \(report.mendedValues)") }
+        for (table, count) in report.recordsLost.sorted(by: { $0.key < $1.key }) {
+            lines.append("records of \(table) lost: \(count)")
+        }
+        if report.peers > 0 {
+            lines.append("Sync: \(report.peers) peers compare first; \(report.pending) operations still wait.")
+        }
+        lines.append(
+            report.check.isClean ? "The new store is clean." : "The new store has findings: run 'check' on it.")
+        if let output, !report.isSound {
+            lines.append("To use it: mv \(report.source) \(report.source).damaged && mv \(output) \(report.source)")
+        }
+        return lines
+    }
+}
