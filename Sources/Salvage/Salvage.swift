@@ -42,8 +42,6 @@ public struct Salvage {
         pieces.filter { $0.isWhole && (facts == nil || $0.origin >= .current) && $0.commit < 1 << 62 }
             .reduce(survey.lastCommit) { max($0, $1.commit) }
     }
-    /// The lanes of which chunks are in the trees.
-    public var lanes: Set<Lane> { survey.lanes }
 
     /// Returns how many entries a table has, as its record says; `nil` if the record is lost.
     public func entries(of table: TableCode) -> Int? {

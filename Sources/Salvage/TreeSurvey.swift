@@ -18,8 +18,6 @@ struct TreeSurvey {
     private(set) var found: [TableCode: Int] = [:]
     /// The greatest commit of a whole value.
     private(set) var lastCommit: UInt64 = 0
-    /// The lanes of which there are chunks.
-    private(set) var lanes: Set<Lane> = []
 
     /// - Parameter step: called before each value; an error that it throws ends the survey.
     init(_ file: PageFile, _ meta: Meta, _ rules: SalvageRules, _ step: () throws -> Void) throws {
@@ -27,7 +25,7 @@ struct TreeSurvey {
         var options = SnapshotWalk.Options()
         options.holeLimit = .max
         var (damaged, facts): ([FoundValue], HeaderFacts?) = ([], nil)
-        var (found, lanes, last): ([TableCode: Int], Set<Lane>, UInt64) = ([:], [], 0)
+        var (found, last): ([TableCode: Int], UInt64) = ([:], 0)
         var (sum, lies): (UInt64, Set<UInt64>) = (0, [])
         var misplaced: [FoundValue] = []
         var mending = Mending()
@@ -63,11 +61,10 @@ struct TreeSurvey {
             if table == .meta, entry.key == rules.headerKey { facts = rules.facts(bytes) }
             found[table, default: 0] += 1
             last = max(last, StoredValue.commit(head: bytes.rawBytes))
-            if table == .chunks, let key = try? ChunkKey(entry.key.rawBytes) { lanes.insert(key.lane) }
             sum &+= rules.term(table, entry.key, StoredValue.commit(head: bytes.rawBytes)) ?? 0
         }
         if let failure = failure ?? walk.failure { throw failure }
-        (self.damaged, self.facts, self.found, self.lanes, lastCommit) = (damaged, facts, found, lanes, last)
+        (self.damaged, self.facts, self.found, lastCommit) = (damaged, facts, found, last)
         if let known = facts?.recordSum { isOfOneState = known == sum }
         for hole in walk.holes {
             suspects.insert(hole.page)

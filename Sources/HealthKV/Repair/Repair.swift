@@ -130,8 +130,8 @@ struct Repair {
         let records = try tables.changeRecords()
         if salvage.holes[.upkeep] != nil { try tables.restoreOperations(records) }
         if report.recordsLost[TableCode.changes.name] != nil { try tables.replaceChanges() }
-        let (holes, loose) = try tables.tile(ChunkEncoder(pageSize: salvage.meta.pageSize))
-        gaps = holes + Repair.lostLanes(salvage, holes, loose)
+        let (holes, loose, lanes) = try tables.tile(ChunkEncoder(pageSize: salvage.meta.pageSize))
+        gaps = holes + Repair.lostLanes(salvage, lanes, loose)
         remains = Repair.remains(salvage, loose)
         try tables.finish()
         return records
@@ -158,10 +158,9 @@ struct Repair {
 
     /// The lanes of which no chunk is left.
     private static func lostLanes(
-        _ salvage: Salvage, _ gaps: [SalvagedTables.Gap], _ loose: [SalvagedTables.LooseChunk]
+        _ salvage: Salvage, _ known: Set<Lane>, _ loose: [SalvagedTables.LooseChunk]
     ) -> [SalvagedTables.Gap] {
         guard let holes = salvage.holes[.chunks] else { return [] }
-        let known = Set(gaps.map(\.lane)).union(salvage.lanes)
         let met = salvage.pieces.filter { $0.table == .chunks || $0.table == .details }
             .compactMap { try? ChunkKey($0.key.rawBytes).lane }
         var lost: [SalvagedTables.Gap] = []

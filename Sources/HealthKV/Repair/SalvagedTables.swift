@@ -295,14 +295,14 @@ extension SalvagedTables {
     }
 
     /// Makes the chunks tile their lanes again: takes out those that are not whole or overlap, and fills the gaps with
-    /// empty ones. Returns the gaps and the chunks that were taken out.
-    func tile(_ encoder: ChunkEncoder) throws -> (gaps: [Gap], loose: [LooseChunk]) {
+    /// empty ones. Returns the gaps, the chunks that were taken out, and the lanes that have chunks.
+    func tile(_ encoder: ChunkEncoder) throws -> (gaps: [Gap], loose: [LooseChunk], lanes: Set<Lane>) {
         try inTransaction { try tile(encoder, in: &$0) }
     }
 
     private func tile(
         _ encoder: ChunkEncoder, in transaction: inout LMDB.WriteTransaction
-    ) throws -> (gaps: [Gap], loose: [LooseChunk]) {
+    ) throws -> (gaps: [Gap], loose: [LooseChunk], lanes: Set<Lane>) {
         var gaps: [Gap] = []
         var loose: [LooseChunk] = []
         var wholes: [(stored: [UInt8], key: ChunkKey, upper: Point, commit: UInt64)] = []
@@ -368,7 +368,7 @@ extension SalvagedTables {
             try transaction.put(tables[.chunks], key.stored(commit: commit), empty.hot)
             try transaction.put(tables[.details], key.bytes, empty.details)
         }
-        return (gaps, loose)
+        return (gaps, loose, Set(kept.map(\.key.lane)))
     }
 
     private func takeOut(
