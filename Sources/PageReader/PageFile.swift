@@ -17,6 +17,8 @@ public final class PageFile: Sendable {
     private enum Storage: Sendable {
         case descriptor(Int32)
         case memory([UInt8])
+        /// Another file, with other bytes from an offset on.
+        case patched(PageFile, offset: UInt64, bytes: [UInt8])
     }
 
     private let storage: Storage
@@ -36,6 +38,11 @@ public final class PageFile: Sendable {
     /// Creates a file from bytes in memory.
     public init(bytes: [UInt8]) { storage = .memory(bytes) }
 
+    /// Creates a view of another file in which some bytes are replaced. The file itself stays as it is.
+    public init(_ file: PageFile, replacing bytes: [UInt8], at offset: UInt64) {
+        storage = .patched(file, offset: offset, bytes: bytes)
+    }
+
     deinit { if case .descriptor(let descriptor) = storage { close(descriptor) } }
 
     /// Returns the current size of the file in bytes.
@@ -43,6 +50,7 @@ public final class PageFile: Sendable {
         switch storage {
         case .memory(let bytes): return UInt64(bytes.count)
         case .descriptor(let descriptor): return UInt64(max(0, try PageFile.status(descriptor).st_size))
+        case .patched(let file, _, _): return try file.size()
         }
     }
 
@@ -67,6 +75,14 @@ public final class PageFile: Sendable {
                 unsafe PageFile.fill(bytes, from: descriptor, at: start)
             }
             if let failure { throw failure }
+        case .patched(let file, let place, let bytes):
+            try file.read(at: offset, into: &buffer)
+            for index in bytes.indices {
+                let position = place + UInt64(index)
+                if position >= offset, position - offset < UInt64(buffer.count) {
+                    buffer[Int(position - offset)] = bytes[index]
+                }
+            }
         }
     }
 

@@ -67,8 +67,13 @@ struct PageScan {
     }
 
     /// Returns the values of a damaged leaf page: each follows its key.
+    ///
+    /// The unused middle of a page keeps remains of entries that moved or were removed. So a value counts as an entry
+    /// only if the list of entries names it, or if that list names one entry less than it has, and the value lies
+    /// where entries are.
     private func shortValues(_ start: UInt64, _ origin: ValueOrigin) -> [FoundValue] {
-        var values: [FoundValue] = []
+        var found: [(value: FoundValue, offset: Int, isListed: Bool)] = []
+        let list = entryOffsets
         var offset = PageScan.header
         while offset < page.count {
             guard let (table, count) = ValueScan.outline(page, at: offset), offset + count <= page.count else {
@@ -80,13 +85,46 @@ struct PageScan {
                 offset += 1
                 continue
             }
-            values.append(
-                value(
-                    table, key, bytes, at: start + UInt64(offset), origin,
-                    isWhole: ValueCheck.isSound(bytes, table, key: key)))
-            offset += count
+            let isWhole = ValueCheck.isSound(bytes, table, key: key)
+            found.append(
+                (
+                    value(table, key, bytes, at: start + UInt64(offset), origin, isWhole: isWhole), offset,
+                    list.contains(offset - key.count - PageScan.entryHeader)
+                ))
+            // Remains may reach into an entry behind them.
+            offset += isWhole ? count : 1
         }
-        return values
+        let isOneMissing = found.count(where: \.isListed) < list.count
+        let begin = number(at: PageScan.beginOfEntries)
+        return found.map { item in
+            if item.isListed || isOneMissing && item.offset >= begin { return item.value }
+            var value = item.value
+            value.origin = min(origin, .unsure)
+            return value
+        }
+    }
+
+    private static let entryHeader = 8
+    /// Where the header of a page says where the list of entries ends, and where the entries begin.
+    private static let (endOfList, beginOfEntries) = (12, 14)
+
+    private func number(at offset: Int) -> Int { Int(page[offset]) | Int(page[offset + 1]) << 8 }
+
+    /// The offsets of the entries, as the page's list has them.
+    private var entryOffsets: Set<Int> {
+        let end = number(at: PageScan.endOfList)
+        let isSound = end > PageScan.header && end < page.count
+        var offsets: Set<Int> = []
+        for place in stride(from: PageScan.header, to: isSound ? end : page.count - 1, by: 2) {
+            let offset = number(at: place)
+            // Where the end is not known, the list ends with the first number that is none.
+            guard offset > place, offset < page.count else {
+                if isSound { continue }
+                break
+            }
+            offsets.insert(offset)
+        }
+        return offsets
     }
 
     private func value(

@@ -20,6 +20,8 @@ public struct Salvage {
     private let step: () throws -> Void
     /// Whether a meta page leads to the snapshot. Otherwise its tree of names was searched for.
     public let hasMeta: Bool
+    /// The page of table names in which one wrong bit was set right; `nil` if it needed none.
+    public let mendedPage: UInt64?
     /// The findings about the meta pages and the other pages.
     public let findings: [PageFinding]
     /// The number of transactions that are newer than the snapshot, of which traces are in the file.
@@ -55,8 +57,8 @@ public struct Salvage {
 
     /// - Parameter step: called often; an error that it throws ends the search.
     public init(_ file: PageFile, _ metas: MetaPages, _ rules: SalvageRules, step: @escaping () throws -> Void) throws {
-        self.file = file
-        self.step = step
+        let (file, mendedPage) = rules.mends ? Salvage.mendingNames(file, metas) : (file, nil)
+        (self.file, self.step, self.mendedPage) = (file, step, mendedPage)
         let byteCount = try file.size()
         guard let pageSize = metas.pageSize ?? RootSearch.pageSize(of: file, byteCount: byteCount) else {
             throw Refusal.noPages
@@ -83,6 +85,34 @@ public struct Salvage {
         (survey, self.hasMeta, transactionsLost) = (best, hasMeta, lost)
         findings = metas.findings + best.walk.findings
         if !best.holes.isEmpty { try searchPages(byteCount, rules) }
+    }
+
+    /// Sets one wrong bit right in the page that leads to all tables, if exactly one bit makes it such a page again.
+    private static func mendingNames(_ file: PageFile, _ metas: MetaPages) -> (PageFile, UInt64?) {
+        guard let meta = metas.newest, !meta.main.isEmpty, meta.main.depth == 1 else { return (file, nil) }
+        let offset = meta.main.root * UInt64(meta.pageSize)
+        var (bytes, scratch): ([UInt8], [UInt32]) = ([UInt8](repeating: 0, count: meta.pageSize), [])
+        guard (try? file.read(at: offset, into: &bytes)) != nil else { return (file, nil) }
+        func isWhole() -> Bool {
+            guard case .names(let tables) = LoosePage(bytes, number: meta.main.root, scratch: &scratch) else {
+                return false
+            }
+            return tables.count == Int(clamping: meta.main.entries)
+                && tables.allSatisfy { TableCode(name: $0.name) != nil }
+        }
+        if isWhole() { return (file, nil) }
+        var hit: Int?
+        for bit in 0..<8 * bytes.count {
+            bytes[bit / 8] ^= 1 << (bit % 8)
+            let isHit = isWhole()
+            bytes[bit / 8] ^= 1 << (bit % 8)
+            guard isHit else { continue }
+            if hit != nil { return (file, nil) }
+            hit = bit
+        }
+        guard let hit else { return (file, nil) }
+        bytes[hit / 8] ^= 1 << (hit % 8)
+        return (PageFile(file, replacing: bytes, at: offset), meta.main.root)
     }
 
     /// Returns `true` if a newer meta page than the sound one may be lost.

@@ -55,7 +55,7 @@ public struct FoundValue: Sendable {
     /// Where it is in the file.
     public let offset: UInt64
     public let count: Int
-    public let origin: ValueOrigin
+    public internal(set) var origin: ValueOrigin
     /// Whether the value is whole, after mending.
     public internal(set) var isWhole = true
     /// The value with a bit set right; `nil` if it needed none.

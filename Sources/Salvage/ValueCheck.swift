@@ -32,10 +32,8 @@ enum ValueCheck {
 enum ValueScan {
     /// The size of the fields before the key.
     private static let fixed = StoredValue.keyOffset
-    private static let longestKey = 64
     private static let upperByteCount = 32
-    /// A longer header is not searched for: it has as many columns as there are, and a checksum for each block of a
-    /// value of this many bytes.
+    /// A longer value is not searched for.
     static let longestValue = 64 << 20
 
     /// Returns the table and length of a value that may begin at an offset, without reading its checksums.
@@ -44,7 +42,7 @@ enum ValueScan {
             bytes[offset + 2] == 0, bytes[offset + 27] == 0, let table = TableCode(rawValue: bytes[offset])
         else { return nil }
         let (key, upper, shift) = (Int(bytes[offset + 24]), Int(bytes[offset + 25]), Int(bytes[offset + 26]))
-        guard key >= 1, key <= longestKey, upper == 0 || upper == upperByteCount, (8...16).contains(shift) else {
+        guard key >= 1, upper == 0 || upper == upperByteCount, (8...16).contains(shift) else {
             return nil
         }
         let count = Int(bytes.rawBytes.word(offset) >> 32)

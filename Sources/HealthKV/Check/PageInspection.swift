@@ -18,14 +18,7 @@ struct PageInspection {
     /// - Parameter atWalk: Called when the meta pages are read and the others are not, so that tests can write
     ///   meanwhile.
     init(folder: String, limit: Int, atWalk: () throws -> Void = {}) throws {
-        let file: PageFile
-        do {
-            file = try PageFile(path: folder + "/data.mdb")
-        } catch  where error == .noSuchFile {
-            throw StoreError(.noStore, path: folder, "data.mdb cannot be opened", underlying: error)
-        } catch {
-            throw StoreError.unopened(folder, error)
-        }
+        let file = try PageFile(ofStore: folder)
         var inspection = try PageInspection(file, folder, limit: limit, atWalk)
         for _ in 1..<PageInspection.attempts
         where !inspection.isSound && (inspection.hasMoved || inspection.walk == nil) {
@@ -88,6 +81,19 @@ struct PageInspection {
 
     /// Whether another commit has happened since. Then findings about pages that no reader protected prove nothing.
     var hasMoved: Bool { MetaPages(file).newest?.transaction != metas.newest?.transaction }
+}
+
+extension PageFile {
+    /// Opens the data file of the store in a folder.
+    convenience init(ofStore folder: String) throws(StoreError) {
+        do {
+            try self.init(path: folder + "/data.mdb")
+        } catch  where error == .noSuchFile {
+            throw StoreError(.noStore, path: folder, "data.mdb cannot be opened", underlying: error)
+        } catch {
+            throw StoreError.unopened(folder, error)
+        }
+    }
 }
 
 extension Finding {

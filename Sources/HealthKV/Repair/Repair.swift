@@ -49,7 +49,7 @@ struct Repair {
     private static let attempts = 5
 
     private mutating func search() throws -> Salvage {
-        let file = try openFile()
+        let file = try PageFile(ofStore: folder)
         for attempt in 1...Repair.attempts {
             let metas = MetaPages(settled: file)
             if let failure = metas.failure { throw StoreError.unreadable(folder, failure) }
@@ -76,20 +76,13 @@ struct Repair {
         throw StoreError(.busy, path: folder, "Another process writes to the store while it is read")
     }
 
-    private func openFile() throws -> PageFile {
-        do {
-            return try PageFile(path: folder + "/data.mdb")
-        } catch  where error == .noSuchFile {
-            throw StoreError(.noStore, path: folder, "data.mdb cannot be opened", underlying: error)
-        } catch {
-            throw StoreError.unopened(folder, error)
-        }
-    }
-
     private mutating func note(_ salvage: Salvage) {
         report.findings = salvage.findings.map { Finding($0) }.map { "\($0.table): \($0.detail)" }
         report.transactionsLost = Int(salvage.transactionsLost)
         report.mendedValues = salvage.damaged.count { $0.mended != nil }
+        if let page = salvage.mendedPage {
+            report.findings.append("pages: page \(page): the names of the tables were damaged in one bit")
+        }
         if !salvage.hasMeta { report.findings.append("pages: no meta page leads to the newest state") }
         if salvage.holes.isEmpty, !salvage.isOfOneState {
             report.findings.append("pages: records of several states are mixed")
@@ -241,7 +234,10 @@ struct Repair {
             if !gaps.isEmpty || isHoled {
                 try store.write { txn in
                     try rows.value.fill(from: remains, { try source.value.bytes(of: $0) }, in: &txn)
-                    if isHoled { try Repair.restoreTombstones(in: &txn) }
+                    if isHoled {
+                        try Repair.dropTombstonesOfLive(in: &txn)
+                        try Repair.restoreTombstones(records, in: &txn)
+                    }
                 }
                 try store.maintain()
             }
@@ -274,18 +270,31 @@ struct Repair {
         }
     }
 
-    private static func changeRecords(in snapshot: Snapshot) throws -> [ChangeRecord] {
-        var records: [ChangeRecord] = []
-        ChangeLog.forEachReadableRecord(in: snapshot) { _, result in
-            if case .success(let record) = result { records.append(record) }
+    /// Removes tombstones of samples that live: they are from an older state.
+    private static func dropTombstonesOfLive(in txn: inout WriteTransaction) throws {
+        let all = try TombstoneTable.tombstones(from: [], count: .max, in: txn.snapshot) { _ in true }.0
+        for (key, tombstone) in all {
+            let isLive: Bool
+            if TombstoneTable.isByID(key) {
+                isLive = try SampleLookup.find(tombstone.id, in: txn.snapshot) != nil
+            } else {
+                isLive = try tombstone.sync.map { try lives($0, in: txn.snapshot) } ?? false
+            }
+            if isLive { try TombstoneTable.remove(tombstone, key, in: &txn) }
         }
-        return records
+    }
+
+    private static func lives(_ sync: SyncIdentity, in snapshot: Snapshot) throws -> Bool {
+        try SampleLookup.find(syncIdentifier: sync.identifier, in: snapshot).contains { found in
+            try found.lane.type == sync.type
+                && NameTable.revision(found.row.revision, in: snapshot).sourceNumber == sync.source
+        }
     }
 
     /// Buries again what change records say was deleted: its tombstone may be among the lost ones.
-    private static func restoreTombstones(in txn: inout WriteTransaction) throws {
+    private static func restoreTombstones(_ records: [ChangeRecord], in txn: inout WriteTransaction) throws {
         var source: UInt32?
-        for record in try changeRecords(in: txn.snapshot) {
+        for record in records {
             for deletion in record.deletions where deletion.commit > txn.state.header.prunedCommit {
                 guard try SampleLookup.find(deletion.id, in: txn.snapshot) == nil,
                     try TombstoneTable.tombstone(deletion.id, in: txn.snapshot) == nil
@@ -397,6 +406,7 @@ extension SampleStore {
     /// - Parameters:
     ///   - folder: The folder of the store. Nobody may write to it meanwhile.
     ///   - destination: A folder that does not exist or is empty. It appears when the new store is complete.
+    ///   - options: What to keep.
     ///   - progress: Called often. Return `false` to stop.
     public static func repair(
         at folder: String, to destination: String, options: RepairOptions = RepairOptions(),

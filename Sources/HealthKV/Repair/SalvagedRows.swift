@@ -32,8 +32,10 @@ struct SalvagedRows {
     private let deleted: [SampleID: UInt64]
     /// The mass operations in change records: a row that one of them removed may still be in a chunk.
     private let operations: [Intent]
-    /// The spans of which the rows are known.
+    /// The spans that the newest state found of them owns.
     private var covered: [Lane: [SalvagedTables.Gap]] = [:]
+    /// Those of which all rows are there for certain.
+    private var settled: [Lane: [SalvagedTables.Gap]] = [:]
 
     private(set) var doubtful: [UInt32: Tally] = [:]
     private(set) var nameless: [UInt32: Tally] = [:]
@@ -109,6 +111,7 @@ struct SalvagedRows {
             missing = Array(0..<chunk.rows)
         }
         let isSure = item.origin >= .current
+        var isSettled = missing.isEmpty
         if isSure || missing.isEmpty {
             var certain: [StoredRow] = []
             for row in rows where isOpen(row.point, lane) {
@@ -116,6 +119,7 @@ struct SalvagedRows {
                 if isSure || isCertain(row, lane, item) {
                     certain.append(row)
                 } else if deleted[row.id].map({ $0 > item.commit }) != true {
+                    isSettled = false
                     doubtful[lane.type, default: Tally()].add(row.start)
                     if includesDoubtful { certain.append(row) }
                 }
@@ -124,15 +128,17 @@ struct SalvagedRows {
         }
         if isSure { try insertNameless(missing, chunk, lane, in: &txn) }
         if isSure || missing.isEmpty { covered[lane, default: []].append(span) }
+        // Rows that were added since are in no older state, so change records have to show that there are none.
+        if isSettled, isSure || isUntouched(span, since: item.commit) { settled[lane, default: []].append(span) }
     }
 
-    /// Returns `true` if the rows of all gaps of a type are known now.
+    /// Returns `true` if all rows of the gaps of a type are there for certain.
     func closes(_ type: UInt32) -> Bool {
         gaps.allSatisfy { lane, gaps in
             lane.type != type
                 || gaps.allSatisfy { gap in
                     var point = gap.lower
-                    for span in (covered[lane] ?? []).sorted(by: { $0.lower < $1.lower }) where span.lower <= point {
+                    for span in (settled[lane] ?? []).sorted(by: { $0.lower < $1.lower }) where span.lower <= point {
                         point = max(point, span.upper)
                     }
                     return point >= gap.upper
@@ -154,6 +160,18 @@ struct SalvagedRows {
             && !records.contains { record in
                 record.commits.upperBound > item.commit
                     && (record.spans.contains { $0.lane == lane && $0.starts.contains(row.start) })
+            }
+    }
+
+    /// Returns `true` if no change record after a commit leads into a span.
+    private func isUntouched(_ span: SalvagedTables.Gap, since commit: UInt64) -> Bool {
+        !unknown.contains { $0.upperBound > commit }
+            && !records.contains { record in
+                record.commits.upperBound > commit
+                    && record.spans.contains {
+                        $0.lane == span.lane && $0.starts.lowerBound <= span.upper.start
+                            && $0.starts.upperBound >= span.lower.start
+                    }
             }
     }
 

@@ -46,12 +46,14 @@ struct SalvagedTables {
         switch table {
         case .names, .namesReverse, .changes, .tombstones, .peers, .audit: true
         case .meta: !key.starts(with: Array("sync:".utf8))
+        // Repeating a mass operation changes nothing, and without it the rows that it hides come back.
+        case .upkeep: key.first == UpkeepKind.intent
         default: false
         }
     }
 
-    /// Copies everything that the trees lead to, and then what fills their holes. Returns the number of records that
-    /// filled a hole, by table.
+    /// Copies everything that the trees lead to, and then what fills their holes. Returns the number of current
+    /// records that filled a hole, by table.
     mutating func copy(_ salvage: Salvage) throws -> [TableCode: Int] {
         var failure: (any Error)?
         try salvage.forEachInTrees { value, bytes in
@@ -61,6 +63,7 @@ struct SalvagedTables {
         if let failure { throw failure }
         try flush()
         var filled: [TableCode: Int] = [:]
+        var leftOut: Set<[UInt8]> = []
         // Of several values for a key the one from the surest place counts, and of those the last that was written.
         let known = salvage.facts?.commit
         for value in salvage.pieces.filter(\.isWhole).sorted(by: { ($0.origin, $0.commit) > ($1.origin, $1.commit) }) {
@@ -74,7 +77,10 @@ struct SalvagedTables {
             let isTaken = try put(value, salvage.bytes(of: value))
             // The next value may have the same key.
             try flush()
-            if isTaken { filled[value.table, default: 0] += 1 }
+            // A record of an older state may have been removed since, so it does not show that none is lost. One that a
+            // new store makes itself is not missed.
+            let isNew = isTaken || leftOut.insert(value.key).inserted
+            if isNew, value.origin >= .current { filled[value.table, default: 0] += 1 }
         }
         return filled
     }
@@ -235,43 +241,46 @@ struct SalvagedTables {
         return count
     }
 
-    /// Each name is in two tables.
+    /// Each name is in two tables: what only one of them holds, the other gets.
     private func completeNames(_ header: StoreHeader, in transaction: inout LMDB.WriteTransaction) throws {
-        var (missing, reverse): ([(key: [UInt8], value: [UInt8])], [(key: [UInt8], value: [UInt8])]) = ([], [])
-        do {
-            var cursor = try transaction.view.cursor(tables[.names])
-            while try cursor.next() {
-                let key = cursor.key.copied()
-                guard let kind = key.first.flatMap(NameKind.init(rawValue:)),
-                    let (number, bytes) = try? NameTable.read(cursor.value, .names, key: key)
-                else { continue }
-                var names = [bytes]
-                if kind == .source, let source = try? NameCoding.source(bytes) {
-                    names.insert(NameCoding.key(of: source), at: 0)
-                }
-                let keys = names.map { NameTable.reverseKey(kind, $0, header.hashKey) }
-                if try keys.contains(where: { try transaction.view.contains(tables[.namesReverse], $0) }) { continue }
-                reverse.append(
-                    (
-                        keys[0],
-                        NameTable.value(.namesReverse, key: keys[0], number, bytes, commit: header.commit)
-                    ))
+        for name in try names(in: .names, &transaction) {
+            var texts = [name.bytes]
+            if name.kind == .source, let source = try? NameCoding.source(name.bytes) {
+                texts.insert(NameCoding.key(of: source), at: 0)
             }
+            try put(
+                name, under: texts.map { NameTable.reverseKey(name.kind, $0, header.hashKey) }, .namesReverse, header,
+                &transaction)
         }
-        do {
-            var cursor = try transaction.view.cursor(tables[.namesReverse])
-            while try cursor.next() {
-                let key = cursor.key.copied()
-                guard let kind = key.first.flatMap(NameKind.init(rawValue:)),
-                    let (number, bytes) = try? NameTable.read(cursor.value, .namesReverse, key: key)
-                else { continue }
-                let own = NameTable.key(kind, number)
-                if try transaction.view.contains(tables[.names], own) { continue }
-                missing.append((own, NameTable.value(.names, key: own, number, bytes, commit: header.commit)))
-            }
+        for name in try names(in: .namesReverse, &transaction) {
+            try put(name, under: [NameTable.key(name.kind, name.number)], .names, header, &transaction)
         }
-        for (key, value) in reverse { try transaction.put(tables[.namesReverse], key, value) }
-        for (key, value) in missing { try transaction.put(tables[.names], key, value) }
+    }
+
+    private typealias Name = (kind: NameKind, number: UInt32, bytes: [UInt8])
+
+    private func names(in table: TableCode, _ transaction: inout LMDB.WriteTransaction) throws -> [Name] {
+        var names: [Name] = []
+        var cursor = try transaction.view.cursor(tables[table])
+        while try cursor.next() {
+            let key = cursor.key.copied()
+            guard let kind = key.first.flatMap(NameKind.init(rawValue:)),
+                let (number, bytes) = try? NameTable.read(cursor.value, table, key: key)
+            else { continue }
+            names.append((kind, number, bytes))
+        }
+        return names
+    }
+
+    /// Puts a name under the first of some keys if the table has it under none of them.
+    private func put(
+        _ name: Name, under keys: [[UInt8]], _ table: TableCode, _ header: StoreHeader,
+        _ transaction: inout LMDB.WriteTransaction
+    ) throws {
+        for key in keys where try transaction.view.contains(tables[table], key) { return }
+        try transaction.put(
+            tables[table], keys[0],
+            NameTable.value(table, key: keys[0], name.number, name.bytes, commit: header.commit))
     }
 }
 

@@ -124,6 +124,3 @@ extension Timeline {
         try image.write(to: try arguments.text("output"))
     }
 }
-
-/// Prints without buffering, so that a signal loses no line.
-private func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }

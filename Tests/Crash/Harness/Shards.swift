@@ -89,3 +89,6 @@ struct Shards: Sendable {
         }
     }
 }
+
+/// Prints without buffering, so that a signal loses no line.
+func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }

@@ -2,33 +2,52 @@ import Foundation
 import HealthKV
 import TestSupport
 
-/// Judges damaged files one after the other, in a process that a signal may end. The line printed before each file
-/// identifies the file.
-struct DamageRun {
-    private let folder: String
-    private let seed: UInt64
-    private let last: Int
-    private let first: Int
-    private let shard: Int
-    private let shards: Int
-    private let isUnwalked: Bool
-    private let isForged: Bool
-    private let keep: String
-    private let kinds: [Damage]
-    private let content: DamagedBase.Content?
-    /// The seconds without output that count as a hang.
-    private static let patience: UInt32 = 20
+/// The files that one of several processes judges, and where it works.
+struct JudgedShare {
+    let folder: String
+    let seed: UInt64
+    private let (first, last): (Int, Int)
+    private let (shard, shards): (Int, Int)
+    private let kept: String
 
-    init(_ arguments: Arguments) throws {
+    /// The seconds without output that count as a hang.
+    static let patience: UInt32 = 20
+
+    init(_ name: String, _ arguments: Arguments) throws {
         shard = Int(try arguments.number("shard", default: 0))
         shards = Int(try arguments.number("shards", default: 1))
-        folder = try arguments.text("scratch") + "/damage-\(shard)"
+        folder = try arguments.text("scratch") + "/\(name)-\(shard)"
         seed = try arguments.number("seed", default: 1)
         first = Int(try arguments.number("from", default: 0))
         last = Int(try arguments.number("count", default: 1_000))
+        kept = arguments.text("keep", default: "")
+    }
+
+    var numbers: [Int] { (first..<max(first, last)).filter { $0 % shards == shard } }
+
+    /// Keeps a file whose result is a finding.
+    func keep(_ number: Int, _ bytes: [UInt8], _ result: String) throws {
+        let isFine = ["right", "refused", "partly"].contains { result.hasPrefix($0) }
+        if kept.isEmpty || isFine { return }
+        try FileManager.default.createDirectory(atPath: kept, withIntermediateDirectories: true)
+        try RawFile(kept + "/\(number).mdb").replace(with: bytes)
+    }
+}
+
+/// Judges damaged files one after the other, in a process that a signal may end. The line printed before each file
+/// identifies the file.
+struct DamageRun {
+    private let share: JudgedShare
+    private let isUnwalked: Bool
+    private let isForged: Bool
+    private let kinds: [Damage]
+    private let content: DamagedBase.Content?
+    private var folder: String { share.folder }
+
+    init(_ arguments: Arguments) throws {
+        share = try JudgedShare("damage", arguments)
         isUnwalked = arguments.has("unwalked")
         isForged = arguments.has("forged")
-        keep = arguments.text("keep", default: "")
         // Only chunks of full size have pages of their own to forge.
         content = isForged ? .large : DamagedBase.Content(rawValue: arguments.text("content", default: ""))
         kinds = arguments.has("kind") ? [Damage(rawValue: try arguments.text("kind"))!] : Damage.allCases
@@ -49,28 +68,25 @@ struct DamageRun {
         for content in DamagedBase.Content.allCases where self.content == nil || self.content == content {
             // Use several bases of the most frequent kind.
             known[content] = try (0..<(content == .mixed ? 4 : 1)).map { number in
-                let base = try DamagedBase(content, seed: seed &+ UInt64(number), folder: folder)
+                let base = try DamagedBase(content, seed: share.seed &+ UInt64(number), folder: folder)
                 let questions = Questions(ids: base.ids, deleted: base.deleted)
                 return Known(
                     base: base, questions: questions,
                     answers: try base.states.prefix(2).map { try Self.sure(try answers($0, questions)) })
             }
         }
-        for number in first..<max(first, last) where number % shards == shard {
-            var generator = SeededGenerator(seed: seed, part: number)
+        for number in share.numbers {
+            var generator = SeededGenerator(seed: share.seed, part: number)
             let content = content ?? DamageRun.content(&generator)
             let known = known[content]!.randomElement(using: &generator)!
             let damage = kinds.randomElement(using: &generator)!
             let bytes =
                 isForged ? Forgery.forge(known.base.states[0], &generator) : damage.done(to: known.base, &generator)
             say("at \(number)")
-            _ = alarm(DamageRun.patience)
+            _ = alarm(JudgedShare.patience)
             let result = try judge(bytes, known, &generator)
             say("\(result) \(number) \(content.rawValue) \(damage.rawValue)")
-            if !keep.isEmpty, !result.hasPrefix("right"), !result.hasPrefix("refused"), !result.hasPrefix("partly") {
-                try FileManager.default.createDirectory(atPath: keep, withIntermediateDirectories: true)
-                try RawFile(keep + "/\(number).mdb").replace(with: bytes)
-            }
+            try share.keep(number, bytes, result)
         }
     }
 
@@ -137,6 +153,3 @@ struct DamageRun {
         try? store.close()
     }
 }
-
-/// Prints without buffering, so that a signal loses no line.
-private func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }

@@ -8,26 +8,15 @@ import TestSupport
 /// Repairs damaged files one after the other and judges the new stores: what is not on a damaged page must be there,
 /// nothing may be invented or come back, and a second repair changes nothing.
 struct RepairRun {
-    private let folder: String
-    private let seed: UInt64
-    private let (first, last): (Int, Int)
-    private let (shard, shards): (Int, Int)
-    private let keep: String
+    private let share: JudgedShare
     private let content: DamagedBase.Content?
     private let kind: RepairedDamage?
     /// Plants a fault in the judge's view of the new store.
     private let lies: Bool
-    /// The seconds without output that count as a hang.
-    private static let patience: UInt32 = 20
+    private var folder: String { share.folder }
 
     init(_ arguments: Arguments) throws {
-        shard = Int(try arguments.number("shard", default: 0))
-        shards = Int(try arguments.number("shards", default: 1))
-        folder = try arguments.text("scratch") + "/repair-\(shard)"
-        seed = try arguments.number("seed", default: 1)
-        first = Int(try arguments.number("from", default: 0))
-        last = Int(try arguments.number("count", default: 1_000))
-        keep = arguments.text("keep", default: "")
+        share = try JudgedShare("repair", arguments)
         content = DamagedBase.Content(rawValue: arguments.text("content", default: ""))
         kind = RepairedDamage(rawValue: arguments.text("kind", default: ""))
         lies = arguments.has("lie")
@@ -37,21 +26,18 @@ struct RepairRun {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         var known: [DamagedBase.Content: RepairBase] = [:]
-        for number in first..<max(first, last) where number % shards == shard {
-            var generator = SeededGenerator(seed: seed, part: number)
+        for number in share.numbers {
+            var generator = SeededGenerator(seed: share.seed, part: number)
             let content = content ?? generator.pick([.single, .mixed, .mixed, .mixed, .large])
-            if known[content] == nil { known[content] = try RepairBase(content, seed: seed, folder: folder) }
+            if known[content] == nil { known[content] = try RepairBase(content, seed: share.seed, folder: folder) }
             let base = known[content]!
             let kind = kind ?? RepairedDamage.allCases.randomElement(using: &generator)!
             let damaged = kind.done(to: base, number, &generator)
             say("at \(number)")
-            _ = alarm(RepairRun.patience)
+            _ = alarm(JudgedShare.patience)
             let result = judge(damaged, base, kind)
             say("\(result) \(number) \(content.rawValue) \(kind.rawValue)")
-            if !keep.isEmpty, result.hasPrefix("wrong") {
-                try FileManager.default.createDirectory(atPath: keep, withIntermediateDirectories: true)
-                try RawFile(keep + "/\(number).mdb").replace(with: damaged.bytes)
-            }
+            try share.keep(number, damaged.bytes, result)
         }
     }
 
@@ -93,9 +79,9 @@ struct RepairRun {
         if !damaged.mayLose.isEmpty || kind.losesNothing {
             let wanted = base.states[0].filter { !damaged.mayLose.contains($0.key) }
             let missing = wanted.filter { samples[$0.key] == nil }
-            // Without a list of free pages and change records, what is found may be of any state.
-            let isDoubtful =
-                kind == .cut && !report.recordsLost.isEmpty && (!report.doubtful.isEmpty || !report.lost.isEmpty)
+            // Without a list of free pages and change records, what is found may be of any state; then it is said.
+            let isTold = !report.doubtful.isEmpty || !report.lost.isEmpty || report.transactionsLost > 0
+            let isDoubtful = kind == .cut && isTold
             if !missing.isEmpty, !isDoubtful {
                 return
                     "wrong_lost_\(missing.count)_of_\(wanted.count)_\(report.findings.prefix(3))_\(report.recordsLost)"
@@ -266,6 +252,3 @@ struct RepairBase {
         onPages = found
     }
 }
-
-/// Prints without buffering, so that a signal loses no line.
-private func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }

@@ -100,6 +100,3 @@ struct ForgingRun {
         private static let data = RLIMIT_DATA
     #endif
 }
-
-/// Prints without buffering, so that a signal loses no line.
-private func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
