@@ -125,7 +125,7 @@ extension StoreError: CustomStringConvertible {
         case .notAStore: "Choose an empty folder or one that holds a store."
         case .newerFormat: "Update the software that reads it."
         case .damaged:
-            "Keep a copy of the folder before anything else; `kvinspect check` lists the damage; then restore a backup."
+            "Keep a copy of the folder first; `kvinspect check` lists the damage, and `kvinspect repair` saves what it can."
         case .closed: "Open the store again."
         case .nested: "Finish the outer call first, and use its transaction inside."
         case .readOnly: "Open the store without the read-only option."
