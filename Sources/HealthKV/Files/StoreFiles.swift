@@ -42,6 +42,7 @@ enum StoreFiles {
         let tables = try Tables(creatingIn: &transaction, environment)
         var header = options.limits.header ?? StoreHeader(drawing: options.limits.draw)
         header.prunedAt = options.clock().nanoseconds
+        header.believedTime = header.prunedAt
         header.transaction = UInt64(transaction.id)
         try transaction.put(tables[.meta], StoreHeader.key, header.value)
         if let place = StorePlace(of: environment.path + "/data.mdb") {

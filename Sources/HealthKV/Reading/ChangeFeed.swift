@@ -15,18 +15,15 @@ enum ChangeFeed {
         var next: ChangeToken?
         try ChangeLog.forEachRecord(from: place.commit, in: snapshot) { record in
             place = max(place, FeedPlace(commit: record.commits.lowerBound, ordinal: 0))
-            // The marks of the record's commits before its last one are unknown. Tokens among them carry the mark of
-            // the history before the record.
-            let markBefore = record.since > 0 ? try ChangeLog.mark(upTo: record.since &- 1, in: snapshot) : 0
             while place < record.end {
                 guard changes.count < limit else {
-                    next = ChangeLog.token(place, in: record, markBefore, origin, in: snapshot)
+                    next = ChangeLog.token(at: place, origin: origin, in: snapshot)
                     return false
                 }
                 let part = try ChangeFeed.part(
                     of: record, after: place, limit: limit - changes.count, types, in: snapshot)
                 for change in part.changes {
-                    let token = ChangeLog.token(change.place, in: record, markBefore, origin, in: snapshot)
+                    let token = ChangeLog.token(at: change.place, origin: origin, in: snapshot)
                     changes.append(Change(kind: change.kind, token: token))
                 }
                 place = part.last

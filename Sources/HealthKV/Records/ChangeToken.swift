@@ -21,17 +21,38 @@ public struct ChangeToken: Hashable, Sendable, Comparable {
     /// The last commit of the store when a reader began at the beginning of the feed; kept until the reader has read
     /// that far. The reader has never seen samples that were deleted before that commit.
     let origin: UInt64
-    /// The mark of the last commit up to this one that changed samples; 0 if there was none. Two files that diverged
+    /// The last commit of the store when the page before this position was read. A reader that is not at the end of the
+    /// feed has passed over samples that later commits changed, up to this one: it relies on the feed to report them
+    /// there. In a file that was rolled back to a state before this commit, they are at their earlier positions again.
+    let head: UInt64
+    /// The mark of the last commit up to ``head`` that changed samples; 0 if there was none. Two files that diverged
     /// from one state may agree in the number of a commit, but never in its mark.
     let mark: UInt64
 
-    init(store: SampleID, epoch: UInt32, commit: UInt64, ordinal: UInt32, mark: UInt64, origin: UInt64 = 0) {
+    /// - Parameter head: if omitted, the position's own commit.
+    init(
+        store: SampleID, epoch: UInt32, commit: UInt64, ordinal: UInt32, head: UInt64? = nil, mark: UInt64,
+        origin: UInt64 = 0
+    ) {
         self.store = store
         self.epoch = epoch
         self.commit = commit
         self.ordinal = ordinal
+        self.head = max(commit, head ?? commit)
         self.mark = mark
         self.origin = origin > commit ? origin : 0
+    }
+
+    /// Two tokens are equal if their positions are, whenever these were read.
+    public static func == (left: ChangeToken, right: ChangeToken) -> Bool {
+        (left.store, left.epoch, left.commit, left.ordinal) == (right.store, right.epoch, right.commit, right.ordinal)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(store)
+        hasher.combine(epoch)
+        hasher.combine(commit)
+        hasher.combine(ordinal)
     }
 
     /// Orders tokens by commit and ordinal. The order of tokens of different stores is meaningless.
@@ -53,19 +74,25 @@ extension ChangeToken {
 
 extension ChangeToken: LosslessStringConvertible, CustomStringConvertible {
     public var description: String {
-        "kv1:\(store):\(epoch):\(commit):\(ordinal):\(mark)" + (origin > 0 ? ":\(origin)" : "")
+        "kv1:\(store):\(epoch):\(commit):\(ordinal):\(mark)" + (head > commit ? ":\(head):\(origin)" : "")
     }
 
     /// Creates a token from its text form; `nil` for any other text.
     public init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count == 6 || parts.count == 7, parts[0] == "kv1", let store = SampleID(String(parts[1])),
-            let epoch = UInt32(parts[2]),
-            let commit = UInt64(parts[3]), let ordinal = UInt32(parts[4]),
-            let mark = UInt64(parts[5]),
-            let origin = parts.count == 6 ? 0 : UInt64(parts[6]), parts.count == 6 || origin > commit
+        guard parts.count == 6 || parts.count == 8, parts[0] == "kv1", let store = SampleID(String(parts[1])),
+            let epoch = UInt32(parts[2]), let commit = UInt64(parts[3]), let ordinal = UInt32(parts[4]),
+            let mark = UInt64(parts[5])
         else { return nil }
-        self.init(store: store, epoch: epoch, commit: commit, ordinal: ordinal, mark: mark, origin: origin)
+        var (head, origin) = (commit, 0 as UInt64)
+        if parts.count == 8 {
+            guard let last = UInt64(parts[6]), last > commit, let first = UInt64(parts[7]),
+                first == 0 || first > commit && first <= last
+            else { return nil }
+            (head, origin) = (last, first)
+        }
+        self.init(
+            store: store, epoch: epoch, commit: commit, ordinal: ordinal, head: head, mark: mark, origin: origin)
     }
 }
 

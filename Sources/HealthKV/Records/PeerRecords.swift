@@ -123,6 +123,8 @@ public struct PendingOperation: Sendable, Hashable, Identifiable {
     public var reason: String
     /// Whether the peer may have received the operation, or an earlier one that it replaces, without the store knowing.
     public var isSent = false
+    /// Whether another peer brought the change, or an earlier one that it replaces. The peer may have it from there.
+    package var isReceived = false
     /// The type whose access the operation waits for while it is parked, or waited for until access was granted; `nil`
     /// if it never lacked access.
     public var accessType: SampleType?

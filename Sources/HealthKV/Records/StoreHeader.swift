@@ -31,8 +31,10 @@ struct StoreHeader: Sendable, Equatable {
     var intents: UInt32 = 0
     /// Tombstones of this and earlier commits may be gone: older tokens have expired.
     var prunedCommit: UInt64 = 0
-    /// When tombstones were last pruned.
+    /// When tombstones were last pruned, by the clock.
     var prunedAt: Int64 = 0
+    /// The time that the last pruning believed it to be: behind ``prunedAt`` after the clock jumped ahead.
+    var believedTime: Int64 = 0
     /// The types whose shadowing of duplicates at one time differs from the catalog.
     var shadowing: [UInt32: Bool] = [:]
     /// The sum over the short records; `nil` in a store that was written before the sum existed, until it is rebuilt.
@@ -63,6 +65,7 @@ struct StoreHeader: Sendable, Equatable {
         record.append(recordSum ?? 0)
         record.append(recordSum == nil ? 0 : 1 as UInt8)
         record.append(mark)
+        record.append(believedTime)
         return record.value(table: .meta, key: StoreHeader.key, commit: commit)
     }
 
@@ -107,11 +110,13 @@ struct StoreHeader: Sendable, Equatable {
         guard commit < StoreHeader.countLimit, transaction < StoreHeader.countLimit, recentEntries < 1 << 31,
             intents < 1 << 31, prunedCommit < StoreHeader.countLimit
         else { throw FormatError(.invalid, "header of the store") }
-        // A header that was written before the sum, or the mark, existed ends here.
+        believedTime = prunedAt
+        // A header that was written before the sum, the mark, or the believed time existed ends before it.
         recordSum = record.isAtEnd ? nil : try record.read(UInt64.self)
         guard !record.isAtEnd else { return }
         if try record.read(UInt8.self) == 0 { recordSum = nil }
         mark = try record.read(UInt64.self)
+        if !record.isAtEnd { believedTime = try record.read(Int64.self) }
     }
 
     /// Turns the file into another replica with a new epoch. Then its writes are not taken for writes of the original,

@@ -145,10 +145,10 @@ enum FeedCondensing {
         }.min() ?? .max
     }
 
-    /// Returns the commits that registered peers have acknowledged. The marks of the last records up to them prove
-    /// whether the file was rolled back.
+    /// Returns the commits up to which the pages reached that registered peers have acknowledged. The marks of the last
+    /// records up to them prove whether the file was rolled back.
     private static func checkpoints(in txn: borrowing WriteTransaction) throws -> Set<UInt64> {
-        Set(try txn.peers().compactMap(\.acknowledged).filter { $0.epoch == txn.state.header.epoch }.map(\.commit))
+        Set(try txn.peers().compactMap(\.acknowledged).filter { $0.epoch == txn.state.header.epoch }.map(\.head))
     }
 
     /// Stores a record into which others were merged.

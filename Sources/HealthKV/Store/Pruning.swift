@@ -4,11 +4,30 @@ import LMDB
 
 /// Removes old tombstones, conflicts and contents of deleted samples: a step of upkeep.
 enum Pruning {
+    /// The time of a pruning: what the clock says, and what is believed of it.
+    ///
+    /// A tombstone that is removed too early lets its sample come back from a peer that was put back to an older state,
+    /// and one that is removed too late costs a few bytes. So a clock that is wrong by years must stay wrong through
+    /// many daily prunings before it counts.
+    struct Time {
+        let clock: Int64
+        let believed: Int64
+
+        /// The longest time that is believed to pass between two prunings.
+        private static let longest = 30 * DurationClass.day.longest
+
+        init(_ clock: Int64, after header: StoreHeader) {
+            let (latest, overflow) = header.believedTime.addingReportingOverflow(Time.longest)
+            self.clock = clock
+            believed = overflow ? clock : min(clock, latest)
+        }
+    }
+
     /// Removes tombstones from before `horizon` that every registered peer has seen and that no queued deletion needs,
     /// then resolved conflicts, then old contents of deleted samples. Examines `count` of them. Returns the position to
     /// continue from; `nil` at the end.
     static func prune(
-        before horizon: Int64, from position: [UInt8], count: Int, now: Int64, in txn: inout WriteTransaction
+        before horizon: Int64, from position: [UInt8], count: Int, at time: Time, in txn: inout WriteTransaction
     ) throws -> [UInt8]? {
         // A peer that has acknowledged nothing holds everything back. A token inside a commit has not seen all of it.
         let readers = try txn.peers().filter { !$0.isRetired }
@@ -38,13 +57,13 @@ enum Pruning {
         }
         if next == nil {
             let from = position.starts(with: Pruning.behindConflicts) ? Array(position.dropFirst(2)) : nil
-            let past = now &- DeletedContent.keptDays * DurationClass.day.longest
+            let past = time.believed &- DeletedContent.keptDays * DurationClass.day.longest
             if let place = try ContentTable.forgetContents(behind: from, before: past, count: count, in: &txn) {
                 return Pruning.behindConflicts + place
             }
         }
         if next == nil {
-            txn.state.header.prunedAt = now
+            (txn.state.header.prunedAt, txn.state.header.believedTime) = (time.clock, time.believed)
             txn.state.isChanged = true
         }
         return next

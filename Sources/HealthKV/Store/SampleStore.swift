@@ -64,6 +64,10 @@ public final class SampleStore: Sendable {
     /// The current time by the clock of the store, which timestamps the data about peers.
     package var now: Instant { core.options.clock() }
 
+    /// The last commit when this process opened the store. What was committed since cannot be in an older state of the
+    /// file that was put in its place before.
+    package var commitAtOpening: UInt64 { core.firstCommit }
+
     /// Closes the store: waits for running writes and readers, then closes the file. Further calls throw.
     public func close() throws {
         guard !core.isInsideTransaction else {

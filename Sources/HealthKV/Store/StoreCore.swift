@@ -23,6 +23,8 @@ final class StoreCore: Sendable {
     }
 
     let path: String
+    /// The last commit when the file was opened.
+    let firstCommit: UInt64
     let options: StoreOptions
     let registry: StoreRegistry
     let notices: NoticeBoard
@@ -72,6 +74,7 @@ final class StoreCore: Sendable {
         self.notices = notices
         do {
             let file = try FileOpener(folder: folder, options: options, notices: notices).open()
+            firstCommit = try file.header().commit
             encoder = options.limits.encoder(pageSize: file.environment.pageSize)
             state = Monitor(State(file: file))
         } catch {

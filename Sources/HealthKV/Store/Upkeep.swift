@@ -177,11 +177,12 @@ enum Upkeep {
             return false
         }
         let (kept, overflow) = Int64(max(0, core.options.tombstoneDays)).multipliedReportingOverflow(by: day)
-        let horizon = (Instant(nanoseconds: now) - (overflow ? .max : kept)).nanoseconds
+        let time = Pruning.Time(now, after: header)
+        let horizon = (Instant(nanoseconds: time.believed) - (overflow ? .max : kept)).nanoseconds
         var next: [UInt8]?
         try core.transact { transaction in
             next = try Pruning.prune(
-                before: horizon, from: position ?? [], count: core.options.limits.tombstonesPerStep, now: now,
+                before: horizon, from: position ?? [], count: core.options.limits.tombstonesPerStep, at: time,
                 in: &transaction)
         }
         core.pruning.withLock { $0 = next }

@@ -5,10 +5,10 @@ import LMDB
 /// The change records of commits: the table `changes`, and the positions in the feed that it defines.
 ///
 /// The records also distinguish the history of a file from that of another copy of it. Each commit that changes samples
-/// has a random mark in its record, and each token carries the mark of the last such commit up to its position. A file
-/// that holds the mark holds the whole history up to it. Upkeep removes records, but not those at the positions of
-/// registered peers; a token of a removed record is accepted. Commits without a change do not count: a reader after
-/// them has missed none.
+/// has a random mark in its record, and each token carries the mark of the last such commit that its reader's page could
+/// see. A file that holds the mark holds the whole history up to it. Upkeep removes records, but not those that the
+/// positions of registered peers refer to; a token of a removed record is accepted. Commits without a change do not
+/// count: a reader after them has missed none.
 enum ChangeLog {
     static func key(_ commit: UInt64) -> [UInt8] {
         var writer = ByteWriter(reserving: 8)
@@ -108,27 +108,21 @@ enum ChangeLog {
     /// The position after the last complete commit. A writer's own commit may still grow, also by the work of other
     /// callers.
     static func currentToken(in snapshot: Snapshot) -> ChangeToken {
-        token(snapshot.context.lastCommit, .max, mark: snapshot.header.mark, origin: 0, in: snapshot)
+        token(at: FeedPlace(commit: snapshot.context.lastCommit, ordinal: .max), origin: 0, in: snapshot)
     }
 
-    private static func token(_ commit: UInt64, _ ordinal: UInt32, mark: UInt64, origin: UInt64, in snapshot: Snapshot)
-        -> ChangeToken
-    {
+    /// Returns a position that was read in the snapshot.
+    static func token(at place: FeedPlace, origin: UInt64, in snapshot: Snapshot) -> ChangeToken {
         ChangeToken(
-            store: snapshot.header.storeID, epoch: snapshot.header.epoch, commit: commit, ordinal: ordinal, mark: mark,
-            origin: origin)
+            store: snapshot.header.storeID, epoch: snapshot.header.epoch, commit: place.commit, ordinal: place.ordinal,
+            head: snapshot.context.lastCommit, mark: snapshot.header.mark, origin: origin)
     }
 
     /// Returns the position after a commit that is on the disk.
     static func token(behind commit: UInt64, in snapshot: Snapshot) throws -> ChangeToken {
-        token(commit, .max, mark: try mark(upTo: commit, in: snapshot), origin: 0, in: snapshot)
-    }
-
-    static func token(
-        _ place: FeedPlace, in record: ChangeRecord, _ markBefore: UInt64, _ origin: UInt64, in snapshot: Snapshot
-    ) -> ChangeToken {
-        let mark = place.commit == record.commit ? record.mark : markBefore
-        return token(place.commit, place.ordinal, mark: mark, origin: origin, in: snapshot)
+        ChangeToken(
+            store: snapshot.header.storeID, epoch: snapshot.header.epoch, commit: commit, ordinal: .max,
+            mark: try mark(upTo: commit, in: snapshot))
     }
 
     /// Returns the mark of the last change record up to a commit; 0 if there is none.
@@ -156,11 +150,11 @@ enum ChangeLog {
     ) throws -> TokenFit {
         guard token.store == header.storeID else { return .otherStore }
         guard token.epoch == header.epoch else { return .otherEpoch }
-        guard token.commit <= header.commit else { return .ahead }
-        if token.commit == header.commit, token.mark == header.mark { return .fits }
-        if try mark(upTo: token.commit, view, tables) == token.mark { return .fits }
+        guard token.head <= header.commit else { return .ahead }
+        if token.head == header.commit, token.mark == header.mark { return .fits }
+        if try mark(upTo: token.head, view, tables) == token.mark { return .fits }
         // A removed record proves nothing, and neither does a position before the first deletion that is still known.
-        return try token.commit <= header.prunedCommit || isForgotten(token.commit, view, tables) ? .fits : .forked
+        return try token.head <= header.prunedCommit || isForgotten(token.head, view, tables) ? .fits : .forked
     }
 
     /// Returns `true` if the record of a commit, or the last one before it, may have been merged into a later one.

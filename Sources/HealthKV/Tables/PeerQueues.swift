@@ -79,6 +79,7 @@ enum PeerQueues {
         let number = try nextNumber(kind, of: sample, version: version, clock, for: peer, in: &txn)
         var operation = PendingOperation(peer: peer, kind: kind, sample: sample, version: number)
         operation.isSent = wasTried
+        operation.isReceived = txn.environment.sender != nil || prior?.isReceived ?? false
         _ = try QueueTable.enqueue(operation, type: type, in: &txn)
     }
 

@@ -140,7 +140,7 @@ extension PendingOperation: SyncRecord {
         record.append(nextTry.nanoseconds)
         record.append(state.rawValue)
         record.append(reason)
-        record.append(isSent ? 1 : 0 as UInt8)
+        record.append((isSent ? 1 : 0) | (isReceived ? 2 : 0 as UInt8))
         if let accessType { record.append(accessType.identifier) }
     }
 
@@ -158,7 +158,8 @@ extension PendingOperation: SyncRecord {
             state: state,
             reason: try record.readText())
         self.sequence = sequence
-        isSent = record.isAtEnd ? attempts > 0 : try record.read(UInt8.self) != 0
+        let flags: UInt8 = record.isAtEnd ? (attempts > 0 ? 1 : 0) : try record.read(UInt8.self)
+        (isSent, isReceived) = (flags & 1 != 0, flags & 2 != 0)
         accessType = record.isAtEnd ? nil : SampleType(try record.readText())
     }
 

@@ -11,7 +11,7 @@ struct PushBatch: Sendable {
     /// Samples that the peer holds and that must be sent again under a greater number, because a member of their group
     /// arrives late.
     var completed: [SampleID] = []
-    /// Types whose feeds must be read before operations that may have been sent are sent again.
+    /// Types whose feeds must be read before samples that the peer may know are sent.
     var unread: Set<SampleType> = []
     /// The last place in the queue that was examined.
     var last: UInt64
@@ -43,6 +43,10 @@ struct PushBatch: Sendable {
         var limit: Int
         /// The longest valid delay: a wrong clock caused a longer one.
         var longestDelay: Duration
+        /// The number of the store as a writer of changes.
+        var writer: UInt32
+        /// The last commit when this process opened the store.
+        var opened: UInt64
     }
 
     /// Collects the operations that are due after ``last``.
@@ -89,7 +93,7 @@ struct PushBatch: Sendable {
         guard conditions.pushes(sample.type) else { return idle.append(operation) }
         guard !block(operation, sample.type, conditions), conditions.allows(sample.type) else { return }
         let group = try sample.group.map { try txn.samples(group: $0, source: sample.source.identity) } ?? []
-        guard try mayGoAgain(operation, sample, group, peer, conditions, in: txn) else { return }
+        guard try mayGo(operation, sample, group, peer, conditions, in: txn) else { return }
         if !conditions.keepsRecords { sample = sample.numbered(operation.version) }
         if sample.syncIdentifier == nil { sample.syncIdentifier = sample.id.description }
         let sent = PushOperation(
@@ -115,16 +119,17 @@ struct PushBatch: Sendable {
         }
     }
 
-    /// Returns `true` if a sample may be sent although it, or another member of its group, may have been sent before.
-    /// The user may have deleted it at the peer since; only a feed that was read to its end shows that.
-    private mutating func mayGoAgain(
+    /// Returns `true` if a sample may be sent although the peer may know it, or another member of its group. The user
+    /// may have deleted it at the peer since; only a feed that was read to its end shows that.
+    private mutating func mayGo(
         _ operation: PendingOperation, _ sample: Sample, _ group: [Sample], _ peer: PeerID, _ conditions: Conditions,
         in txn: borrowing ReadTransaction
     ) throws -> Bool {
         var unread: Set<SampleType> = []
-        if operation.isSent, !conditions.hasRead(sample.type) { unread.insert(sample.type) }
+        if !conditions.hasRead(sample.type), conditions.mayBeKnown(operation, sample) { unread.insert(sample.type) }
         for mate in group where mate.id != sample.id && !conditions.hasRead(mate.type) {
-            if try txn.pending(peer: peer, sample: mate.id)?.isSent == true { unread.insert(mate.type) }
+            guard let waiting = try txn.pending(peer: peer, sample: mate.id) else { continue }
+            if conditions.mayBeKnown(waiting, mate) { unread.insert(mate.type) }
         }
         self.unread.formUnion(unread)
         return unread.isEmpty
@@ -166,6 +171,13 @@ extension PushBatch.Conditions {
     /// Returns `true` if everything that the peer reports of a type is known. For a type that is only sent, its feed
     /// reports the samples that this app wrote. Records need no such check: they contain their own order.
     fileprivate func hasRead(_ type: SampleType) -> Bool { keepsRecords || !seen.isBlind && seen.read.holds(type) }
+
+    /// Returns `true` if the peer may have had the sample: the operation may have been sent, another store wrote or
+    /// brought the sample, or the operation was queued before the store was opened. In the last case, the file may be
+    /// an older state that was put back without being noticed, and a later state may have sent the sample.
+    fileprivate func mayBeKnown(_ operation: PendingOperation, _ sample: Sample) -> Bool {
+        operation.isSent || operation.isReceived || sample.clock.replica != writer || operation.sequence >> 32 <= opened
+    }
 
     fileprivate func pushes(_ type: SampleType) -> Bool { plan.plan(of: type)?.pushes ?? false }
 

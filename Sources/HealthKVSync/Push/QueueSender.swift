@@ -4,8 +4,8 @@ import HealthKV
 struct QueueSender: SessionJob {
     let core: SessionCore
 
-    /// Sends the operations that wait for the peer. An operation that may have been sent before is sent again only if
-    /// its feed was read, so the feeds of such operations are read first.
+    /// Sends the operations that wait for the peer. A sample that the peer may know is sent only if its feed was read,
+    /// so the feeds of such operations are read first.
     func push(_ request: PassRequest, _ seen: FeedsSeen) async throws -> (pushed: PushReport, pulled: PullReport) {
         var (report, unread) = try await pushQueue(request, seen)
         guard !unread.isEmpty, !seen.isBlind else { return (report, PullReport()) }
@@ -65,7 +65,8 @@ struct QueueSender: SessionJob {
         let conditions = PushBatch.Conditions(
             now: now, isUrgent: request.isUrgent, plan: plan, isOfCommit: request.isOfCommit, held: try heldTypes(),
             ungranted: try access.ungrantedTypes(), seen: seen, keepsRecords: peer.keepsRecords,
-            limit: options.pushSize, longestDelay: options.longestDelay)
+            limit: options.pushSize, longestDelay: options.longestDelay,
+            writer: try store.read { $0.replica }, opened: store.commitAtOpening)
         var batch = PushBatch(after: place)
         try store.read { txn in try batch.collect(name, conditions, in: txn) }
         if !batch.completed.isEmpty {

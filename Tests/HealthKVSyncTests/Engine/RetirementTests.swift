@@ -35,10 +35,16 @@ struct RetirementTests {
             guard let health = try txn.peer("health") else { return }
             try txn.acknowledge(peer: health.id, txn.currentToken)
         }
-        // Tombstones are pruned once a day, by a clock that something has been written by.
-        clock.advance(seconds: 2 * 86_400)
-        _ = try await here.write { try $0.save(Sample(.bodyMass, 91, .kilogram, at: clock.now)) }
-        while try here.maintain(budget: .seconds(1)) {}
+        // Tombstones are pruned once a day, by a clock that something has been written by and that is believed thirty
+        // days at a time.
+        let last = Sample(.bodyMass, 91, .kilogram, at: clock.now)
+        for value in 0..<16 {
+            clock.advance(seconds: 2 * 86_400)
+            var last = last
+            last.quantity.value += Double(value)
+            _ = try await here.write { [last] in try $0.save(last) }
+            while try here.maintain(budget: .seconds(1)) {}
+        }
         #expect(try here.read { try $0.deletedSample(id: gone) } == nil)
         _ = try await engine.sync()
         _ = try await engine.sync()

@@ -1,5 +1,6 @@
 import SyncSupport
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HealthKVSync
@@ -189,6 +190,40 @@ struct PushTests {
         try await again.sync()
         #expect(bench.held == [80])
         #expect(try bench.weights == [80])
+        #expect(try bench.pending.isEmpty)
+        try bench.finish()
+    }
+
+    @Test(
+        "What another store wrote, or waited when the store was opened, is not sent while nothing can be read: a person may have deleted it there",
+        arguments: [false, true])
+    func unknownWhileLocked(isFromElsewhere: Bool) async throws {
+        let folder = TemporaryFolder()
+        let (clock, health) = (ManualClock(), MemoryHealth())
+        var store = try Bench.makeStore(clock, at: folder.path + "/store")
+        var bench = try Bench(.weightTracker, health: health, clock: clock, store: store)
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        if isFromElsewhere {
+            let other = try Bench.makeStore(clock)
+            let written = Sample(.bodyMass, 72, .kilogram, at: bench.time(0))
+            _ = try await other.write { try $0.save(written) }
+            let sample = try #require(try other.read { try $0.sample(id: written.id) })
+            try bench.write { try $0.merge(sample) }
+            try other.close()
+        } else {
+            _ = try bench.save(72)
+            try bench.finish()
+            store = try Bench.makeStore(clock, at: folder.path + "/store")
+            bench = try Bench(.weightTracker, health: health, clock: clock, store: store)
+        }
+        health.set(availability: .locked)
+        _ = try bench.save(80, hour: 1)
+        try await bench.sync()
+        #expect(bench.held == [80], "saves of now go on, others wait")
+        health.set(availability: .available)
+        try await bench.sync()
+        #expect(bench.held == [72, 80])
         #expect(try bench.pending.isEmpty)
         try bench.finish()
     }

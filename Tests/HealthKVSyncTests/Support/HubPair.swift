@@ -54,10 +54,14 @@ struct HubPair {
 
     private func forget(at store: SampleStore) async throws {
         clock.advance(seconds: 502 * 86_400)
-        // Tombstones are pruned by a clock that something was written by.
-        let sample = weight(99, days: 0)
-        _ = try await store.write { try $0.save(sample) }
-        while try store.maintain(budget: .seconds(1)) {}
+        // Tombstones are pruned by a clock that something was written by and that is believed thirty days at a time.
+        let id = SampleID()
+        for day in 0..<18 {
+            let sample = weight(99 + Double(day), days: 0, id: id)
+            _ = try await store.write { try $0.save(sample) }
+            while try store.maintain(budget: .seconds(1)) {}
+            clock.advance(seconds: 2 * 86_400)
+        }
     }
 
     var isEqual: Bool {

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import TestSupport
 
@@ -238,16 +239,81 @@ import TestSupport
             clock.advance(by: 4_000 * day)
             try upkeep()
             #expect(try isKept(0))
-            // A change stamps what that clock says; then the clock is put right.
+            // A change stamps what that clock says. Each day, thirty are believed to have passed.
             try store.write { _ = try $0.delete(id: samples[1].id) }
             try upkeep()
+            #expect(try isKept(0) && isKept(1))
+            clock.advance(by: 2 * day)
+            try upkeep()
             #expect(try !isKept(0) && isKept(1))
+            // Then the clock is put right.
             clock.advance(by: -3_990 * day)
             try store.write { _ = try $0.delete(id: samples[2].id) }
             clock.advance(by: 40 * day)
             try upkeep()
             #expect(try !isKept(2))
         }
+    }
+
+    @Test("A clock that is years ahead for a week forgets no tombstone, and one that is right again does later")
+    func wrongClockForAWeek() throws {
+        let clock = TestClock()
+        let day: Int64 = 86_400_000_000_000
+        try withStore(options: tightOptions(clock)) { store throws in
+            let sample = steps(1, 1)
+            try store.save(sample)
+            try store.write { _ = try $0.delete(id: sample.id) }
+            func isKept() throws -> Bool { try store.read { try $0.deletedSample(id: sample.id) } != nil }
+            func live(days: Int) throws {
+                for _ in 0..<days {
+                    clock.advance(by: day)
+                    try store.save(Sample(.bodyMass, 70, .kilogram, at: clock.now))
+                    while try store.maintain() {}
+                }
+            }
+            for _ in 0..<3 {
+                clock.advance(by: 3 * 365 * day)
+                try live(days: 7)
+                clock.advance(by: -3 * 365 * day)
+                try live(days: 7)
+            }
+            #expect(try isKept())
+            try live(days: 400)
+            #expect(try !isKept())
+        }
+    }
+
+    @Test("A position midway in the feed is refused by a file that was put back to a state from before it was read")
+    func midwayBeforeRollback() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/store"
+        // Nothing beside the data tells that the file was put back.
+        var options = SampleStore.Options()
+        options.limits.ignoresPlace = true
+        var store = try SampleStore.open(at: path, options: options)
+        let samples = (0..<3).map { steps(Double($0), $0) }
+        for sample in samples { try store.save(sample) }
+        try store.close()
+        try FileManager.default.copyItem(atPath: path + "/data.mdb", toPath: folder.path + "/copy")
+        store = try SampleStore.open(at: path, options: options)
+        try store.write { _ = try $0.delete(id: samples[0].id) }
+        let page = try store.read { try $0.changes(since: nil, limit: 1) }
+        // The reader passes over the deleted sample: a later page reports the deletion.
+        #expect(page.hasMore && page.changes.compactMap(\.saved).map(\.id) == [samples[1].id])
+        #expect(ChangeToken(page.next.description)?.description == page.next.description)
+        #expect(try store.read { try $0.fit(of: page.next) } == .fits)
+        try store.save(steps(9, 9))
+        #expect(try store.read { try $0.fit(of: page.next) } == .fits)
+        try store.close()
+        try FileManager.default.removeItem(atPath: path + "/data.mdb")
+        try FileManager.default.copyItem(atPath: folder.path + "/copy", toPath: path + "/data.mdb")
+        store = try SampleStore.open(at: path, options: options)
+        #expect(try store.read { try $0.sample(id: samples[0].id) } != nil)
+        #expect(try store.read { try $0.fit(of: page.next) } == .ahead)
+        for number in 4..<8 { try store.save(steps(Double(number), number)) }
+        #expect(try store.read { try $0.fit(of: page.next) } == .forked)
+        expectError(.tokenExpired) { try store.feed(since: page.next) }
+        try store.close()
     }
 
     @Test("A token survives as text, and what is no token is none") func text() throws {
@@ -259,7 +325,8 @@ import TestSupport
         }
         for text in [
             "", "kv1", "kv1:x:1:1:1:1", "kv2:\(SampleID()):1:1:1:1", "kv1:\(SampleID()):1:9:1:7:3",
-            "kv1:\(SampleID()):1:1:1", "kv1:a:b:c:d:e:f",
+            "kv1:\(SampleID()):1:1:1", "kv1:a:b:c:d:e:f", "kv1:\(SampleID()):1:9:1:7:9:0",
+            "kv1:\(SampleID()):1:9:1:7:12:13", "kv1:\(SampleID()):1:9:1:7:12:9",
         ] {
             #expect(ChangeToken(text) == nil)
         }
