@@ -7,8 +7,8 @@ import LMDB
 /// The records also distinguish the history of a file from that of another copy of it. Each commit that changes
 /// samples has a random mark in its record, and each token carries the mark of the last such commit that its reader's
 /// page could see. A file that holds the mark holds the whole history up to it. Upkeep removes records, but not those
-/// that the positions of registered peers refer to; a token of a removed record is accepted. Commits without a change do
-/// not count: a reader after them has missed none.
+/// that the positions of registered peers refer to; a token of a removed record is accepted. Commits without a change
+/// do not count: a reader after them has missed none.
 enum ChangeLog {
     static func key(_ commit: UInt64) -> [UInt8] {
         var writer = ByteWriter(reserving: 8)
