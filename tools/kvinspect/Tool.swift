@@ -11,6 +11,7 @@ struct Tool {
     static let verbs: [any Verb.Type] = [
         InfoVerb.self, TypesVerb.self, SourcesVerb.self, GetVerb.self, ScanVerb.self, StatsVerb.self, ChangesVerb.self,
         AnchorsVerb.self, PendingVerb.self, ConflictsVerb.self, DumpVerb.self, LoadVerb.self, HashVerb.self,
+        DiffVerb.self,
         CheckVerb.self, RepairVerb.self, BackupVerb.self, CompactVerb.self, HelpVerb.self,
     ]
 

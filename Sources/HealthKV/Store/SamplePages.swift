@@ -86,3 +86,21 @@ extension SamplePages {
         return (samples, point)
     }
 }
+
+/// Where one sample of a type stands among the others.
+package struct SamplePlace: Sendable, Hashable, Comparable {
+    fileprivate let point: Point
+
+    package static func < (one: SamplePlace, other: SamplePlace) -> Bool { one.point < other.point }
+}
+
+extension SampleReading where Self: ~Copyable {
+    /// Returns up to `size` samples of a query that stand behind a place, and the place of the last one. Unlike
+    /// `forEachSample`, it lets a caller read several queries, or several stores, side by side.
+    package func page(
+        of query: SampleQuery, size: Int, behind place: SamplePlace?
+    ) throws -> (samples: [Sample], last: SamplePlace?) {
+        let (samples, point) = try SamplePages.page(query, size: size, behind: place?.point, in: snapshot)
+        return (samples, point.map { SamplePlace(point: $0) })
+    }
+}

@@ -21,6 +21,7 @@ struct EveryVerbTests {
         case "get": [verb.name, "S", Fixture.weight]
         case "scan", "stats": [verb.name, "S", "--type", "stepCount"]
         case "repair": [verb.name, "S", "--dry-run"]
+        case "diff": [verb.name, "S", "S"]
         case "backup", "compact": [verb.name, "S", "copy-\(UUID().uuidString)"]
         default: [verb.name, "S"]
         }
@@ -84,8 +85,8 @@ struct EveryVerbTests {
                     #expect(run.errors.contains("Please provide one of 'json' or 'jsonl'."), "\(run.errors)")
                     #expect(run.errors.contains("'scan' has tables and CSV"), "\(run.errors)")
                 } else {
-                    // For a clean store, check prints no rows.
-                    let hasText = !run.output.isEmpty || verb.name == "check" && format == "table"
+                    // For a clean store, check prints no rows, and neither does diff for one store.
+                    let hasText = !run.output.isEmpty || ["check", "diff"].contains(verb.name) && format == "table"
                     #expect(run.code == 0 && hasText, "\(verb.name) \(format): \(run.errors)")
                     #expect(run.output.hasSuffix("\r\n") == (format == "csv"), "\(verb.name)")
                 }

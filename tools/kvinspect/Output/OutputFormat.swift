@@ -26,6 +26,8 @@ struct ExitCode: Equatable {
     static let lossyRepair = ExitCode(rawValue: 4)
     /// Only a part was taken in: something was left out.
     static let partial = ExitCode(rawValue: 5)
+    /// Two stores that were compared differ.
+    static let different = ExitCode(rawValue: 6)
     /// The command line was wrong.
     static let usage = ExitCode(rawValue: 64)
 }

@@ -7,7 +7,14 @@ enum HashVerb: Verb {
         discussion: "Equal content gives equal digests, whatever the layout of the files. Covered are all live samples "
             + "with all their fields, and what was set for types: orders of sources, and whether samples of one time shadow "
             + "each other. In which order samples and sources came does not matter, nor do the feed and the state of sync.",
-        arguments: [.store], options: [.format, .progress])
+        arguments: [.store],
+        options: [
+            OptionDescription(
+                name: "content",
+                help: "Cover only what was measured or entered: leave out ids, sync identifiers, versions, clocks and "
+                    + "origins. Two imports of one file then have equal digests."),
+            .format, .progress,
+        ])
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let store = try StoreAccess.openForReading(arguments.store)
@@ -19,12 +26,19 @@ enum HashVerb: Verb {
             var encoder = CanonicalEncoder()
             try encoder.encodeSettings(of: transaction)
             hash.update(encoder.bytes)
-            try transaction.forEachLiveSample { sample in
-                encoder.removeAll()
-                encoder.encode(sample)
-                hash.update(encoder.bytes)
+            func take(_ bytes: [UInt8]) throws {
+                hash.update(bytes)
                 samples += 1
                 try progress.advance()
+            }
+            if arguments.flag("content") {
+                try forEachContent(in: transaction, take)
+            } else {
+                try transaction.forEachLiveSample { sample in
+                    encoder.removeAll()
+                    encoder.encode(sample)
+                    try take(encoder.bytes)
+                }
             }
             return hash.finalize()
         }
@@ -35,6 +49,18 @@ enum HashVerb: Verb {
             arguments, console
         ) { [text] }
         return .clean
+    }
+
+    /// Calls `body` with the content of each live sample, in an order that does not depend on ids.
+    private static func forEachContent(
+        in transaction: borrowing ReadTransaction, _ body: ([UInt8]) throws -> Void
+    ) throws {
+        var stream = try SampleStream(nil, .all, in: transaction)
+        while true {
+            let run = try stream.takeRun(in: transaction)
+            if run.isEmpty { return }
+            for content in run { try body(content.bytes) }
+        }
     }
 }
 

@@ -72,6 +72,17 @@ enum StoreAccess {
         }
     }
 
+    /// Whether both paths lead to one data file.
+    static func isSame(_ folder: String, _ other: String) -> Bool {
+        func identity(_ folder: String) -> [UInt64]? {
+            guard let attributes = try? FileManager.default.attributesOfItem(atPath: "\(folder)/\(dataFile)"),
+                let device = attributes[.systemNumber] as? Int, let inode = attributes[.systemFileNumber] as? UInt64
+            else { return nil }
+            return [UInt64(bitPattern: Int64(device)), inode]
+        }
+        return identity(folder).map { $0 == identity(other) } ?? false
+    }
+
     /// The exit code of an error that the store gave.
     static func code(for error: any Error) -> ExitCode {
         guard let error = error as? StoreError else { return .failed }
