@@ -1,10 +1,12 @@
 /// A page that is read without the tree to which it belongs.
 public enum LoosePage {
-    /// A leaf page. The entries are those of its records that the page itself holds.
-    case leaf(entries: [(key: [UInt8], value: Range<Int>)])
+    /// A leaf page. The entries are those of its records that the page itself holds; long values have pages of their
+    /// own, and the page holds the number of the first.
+    case leaf(entries: [(key: [UInt8], value: Range<Int>)], long: [(key: [UInt8], count: Int, page: UInt64)])
     /// A leaf of the tree of table names.
     case names([SnapshotWalk.Table])
-    case branch
+    /// A branch page, with the first key of each child; that of the first child means nothing.
+    case branch(children: [(key: [UInt8], page: UInt64)])
     /// The first page of a long value, which has this many pages.
     case long(pages: UInt64)
     /// Anything else: a later page of a long value, or a damaged page.
@@ -23,13 +25,19 @@ public enum LoosePage {
             return
         }
         guard page.isLeaf else {
-            self = .branch
+            self = .branch(children: (0..<page.count).map { (Array(bytes[page.key($0)]), page.child($0)) })
             return
         }
         var (entries, tables): ([(key: [UInt8], value: Range<Int>)], [SnapshotWalk.Table]) = ([], [])
+        var long: [(key: [UInt8], count: Int, page: UInt64)] = []
         for index in 0..<page.count {
             let entry = page.entry(index)
-            guard case .inline(let offset) = entry.place else { continue }
+            guard case .inline(let offset) = entry.place else {
+                if case .overflow(let first) = entry.place {
+                    long.append((Array(bytes[entry.key]), entry.valueSize, first))
+                }
+                continue
+            }
             if entry.isTree, entry.valueSize == TreeRecord.byteCount {
                 tables.append(
                     SnapshotWalk.Table(
@@ -38,7 +46,7 @@ public enum LoosePage {
                 entries.append((Array(bytes[entry.key]), offset..<offset + entry.valueSize))
             }
         }
-        self = !tables.isEmpty && entries.isEmpty ? .names(tables) : .leaf(entries: entries)
+        self = !tables.isEmpty && entries.isEmpty ? .names(tables) : .leaf(entries: entries, long: long)
     }
 }
 

@@ -106,6 +106,9 @@ struct NodePage {
         }
     }
 
+    /// The bytes in use, with all headers.
+    var filledBytes: Int { bytes.count - Int(bytes.u16(14)) + Int(bytes.u16(12)) }
+
     private func offset(_ index: Int) -> Int { Int(bytes.u16(NodePage.header + 2 * index)) }
 
     func key(_ index: Int) -> Range<Int> {

@@ -40,6 +40,26 @@ public struct SnapshotWalk {
         }
     }
 
+    /// What a tree uses a page for, or a value that has pages of its own.
+    public struct PageUse: Sendable {
+        public enum Kind: UInt8, Sendable {
+            case branch
+            case leaf
+            case overflow
+        }
+
+        public let number: UInt64
+        /// The number of pages: more than one only for long values.
+        public let count: UInt64
+        public let table: String
+        public let kind: Kind
+        /// The level of the page in its tree, 1 for the root; for a long value, that of its entry.
+        public let level: Int
+        public let entries: Int
+        /// The bytes in use, with LMDB's headers.
+        public let bytes: Int
+    }
+
     /// A value on a leaf page, with access to its bytes.
     public struct Entry {
         public let table: String
@@ -102,15 +122,19 @@ public struct SnapshotWalk {
     let filePages: UInt64
     var visited = PageSet()
     var listed = PageSet()
+    private let onPage: ((PageUse) -> Void)?
     private var buffers: [[UInt8]] = []
     private var scratch: [UInt32] = []
 
     /// Walks the snapshot of a meta page. Calls `visit` with each entry of the tables that `visits` selects by name.
+    ///
+    /// - Parameter onPage: called with each sound page of a tree, and with the pages of each long value.
     public init(
-        _ file: PageFile, _ meta: Meta, options: Options = Options(), visits: (String) -> Bool,
-        visit: (Entry) throws -> Void
+        _ file: PageFile, _ meta: Meta, options: Options = Options(), onPage: ((PageUse) -> Void)? = nil,
+        visits: (String) -> Bool, visit: (Entry) throws -> Void
     ) rethrows {
         self.file = file
+        self.onPage = onPage
         self.meta = meta
         self.options = options
         var size: UInt64 = 0
@@ -256,6 +280,10 @@ extension SnapshotWalk {
         guard checkKeys(page, place, name, isFree: name == Tree.freeName) else {
             return addHole(name, place.number, from: place.lower, to: place.upper)
         }
+        onPage?(
+            PageUse(
+                number: place.number, count: 1, table: name, kind: page.isLeaf ? .leaf : .branch, level: place.level,
+                entries: page.count, bytes: page.filledBytes))
         if page.isLeaf {
             count.leafPages += 1
             count.entries += UInt64(page.count)
@@ -406,6 +434,10 @@ extension SnapshotWalk {
             run = pages
         }
         guard claim(first, count: run, name) else { return false }
+        onPage?(
+            PageUse(
+                number: first, count: run, table: name, kind: .overflow, level: place.level, entries: 1,
+                bytes: NodePage.header + entry.valueSize))
         count.overflowPages += run
         return true
     }

@@ -29,7 +29,7 @@ struct PageScan {
         let start = number * UInt64(pageSize)
         switch LoosePage(page, number: number, scratch: &scratch) {
         case .names: return ([], 0)
-        case .leaf(let entries):
+        case .leaf(let entries, _):
             var values: [FoundValue] = []
             for (key, range) in entries {
                 guard let (table, _) = ValueScan.outline(page, at: range.lowerBound) else { continue }

@@ -29,7 +29,7 @@ enum ValueCheck {
 }
 
 /// Finds values by their own headers in bytes that no tree explains.
-enum ValueScan {
+package enum ValueScan {
     /// The size of the fields before the key.
     private static let fixed = StoredValue.keyOffset
     private static let upperByteCount = 32
@@ -37,7 +37,7 @@ enum ValueScan {
     static let longestValue = 64 << 20
 
     /// Returns the table and length of a value that may begin at an offset, without reading its checksums.
-    static func outline(_ bytes: [UInt8], at offset: Int) -> (table: TableCode, count: Int)? {
+    package static func outline(_ bytes: [UInt8], at offset: Int) -> (table: TableCode, count: Int)? {
         guard offset >= 0, offset + fixed <= bytes.count, bytes[offset + 1] == FormatVersion.current,
             bytes[offset + 2] == 0, bytes[offset + 27] == 0, let table = TableCode(rawValue: bytes[offset])
         else { return nil }

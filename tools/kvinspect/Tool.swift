@@ -12,7 +12,8 @@ struct Tool {
         InfoVerb.self, TypesVerb.self, SourcesVerb.self, GetVerb.self, ScanVerb.self, StatsVerb.self, ChangesVerb.self,
         AnchorsVerb.self, PendingVerb.self, ConflictsVerb.self, DumpVerb.self, LoadVerb.self, HashVerb.self,
         DiffVerb.self,
-        CheckVerb.self, RepairVerb.self, BackupVerb.self, CompactVerb.self, HelpVerb.self,
+        PagesVerb.self, PageVerb.self, CheckVerb.self, RepairVerb.self, BackupVerb.self, CompactVerb.self,
+        HelpVerb.self,
     ]
 
     let console: Console

@@ -22,6 +22,7 @@ struct EveryVerbTests {
         case "scan", "stats": [verb.name, "S", "--type", "stepCount"]
         case "repair": [verb.name, "S", "--dry-run"]
         case "diff": [verb.name, "S", "S"]
+        case "page": [verb.name, "S", "2"]
         case "backup", "compact": [verb.name, "S", "copy-\(UUID().uuidString)"]
         default: [verb.name, "S"]
         }
