@@ -11,6 +11,8 @@ final class CheckLog {
     private(set) var damagedTypes: Set<UInt32> = []
     /// Types with values that are not finite.
     private(set) var oddTypes: Set<UInt32> = []
+    /// The findings about chunks, by their indices.
+    private var chunks: [(index: Int, key: ChunkKey)] = []
     /// The number of the current record in its table.
     private var record = 0
 
@@ -30,12 +32,49 @@ final class CheckLog {
         return try? ChunkKey(span)
     }
 
-    func add(_ kind: Finding.Kind, _ table: TableCode, _ detail: String, _ reference: String? = nil) {
-        if report.findings.count < limit {
-            report.findings.append(Finding(kind: kind, table: table.name, detail: detail, reference: reference))
-        } else {
+    func add(
+        _ kind: Finding.Kind, _ table: TableCode, _ detail: String, _ reference: String? = nil, key: [UInt8]? = nil
+    ) {
+        guard report.findings.count < limit else {
             report.omitted += 1
+            return
         }
+        if let key, table == .chunks || table == .details, let chunk = CheckLog.chunkKey(key) {
+            chunks.append((report.findings.count, chunk))
+        }
+        report.findings.append(
+            Finding(
+                kind: kind, table: table.name, detail: detail,
+                reference: reference ?? key.map { CheckLog.reference($0) }
+            ))
+    }
+
+    /// Adds to the findings about chunks which samples they hold, as far as their neighbours and their other half tell.
+    func locateChunks(_ snapshot: borrowing Snapshot) {
+        for (index, key) in chunks {
+            guard let type = try? NameTable.type(key.lane.type, in: snapshot) else { continue }
+            var (upper, count): (Point?, Int?) = (nil, nil)
+            if var cursor = try? snapshot.view.cursor(snapshot.tables[.chunks]),
+                (try? cursor.seek(key.behindStored)) ?? false, let next = CheckLog.chunkKey(cursor.key.copied()),
+                next.lane == key.lane
+            {
+                upper = next.lower
+            }
+            if let span = try? snapshot.view.get(snapshot.tables[.details], key.bytes),
+                let details = try? DetailsChunk(span, key: key.bytes.rawBytes)
+            {
+                count = details.rows
+            }
+            report.findings[index].samples = Finding.Samples(
+                type: type, starts: CheckLog.starts(from: key.lower, to: upper), count: count)
+        }
+    }
+
+    /// The range of the starts between two points, of which the second is not in it.
+    static func starts(from lower: Point, to upper: Point?) -> TimeRange {
+        let end = upper.map { $0.start == .max ? Instant.distantFuture : Instant(nanoseconds: $0.start + 1) }
+        return TimeRange(
+            from: lower.start == .min ? .distantPast : Instant(nanoseconds: lower.start), to: end ?? .distantFuture)
     }
 
     /// Calls `body` with each value of a table. An error that it throws becomes a finding.
@@ -53,7 +92,7 @@ final class CheckLog {
                 do {
                     try body(cursor.value, key)
                 } catch {
-                    add(Finding.Kind(error, else: kind), table, "\(place): \(error)", CheckLog.reference(key))
+                    add(Finding.Kind(error, else: kind), table, "\(place): \(error)", key: key)
                 }
             }
         } catch {

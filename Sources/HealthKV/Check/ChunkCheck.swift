@@ -29,13 +29,13 @@ struct ChunkCheck {
             } catch let error as FormatError {
                 log.add(
                     Finding.Kind(error, else: .chunkUnreadable), .chunks, "\(place(of: key)): \(error)",
-                    CheckLog.reference(key))
+                    key: key)
                 log.noteDamage(ofChunk: key)
                 last = LaneEnd(lane: CheckLog.chunkKey(key)?.lane, upper: nil, place: place(of: key))
             } catch let error as StoreError where error.code == .damaged {
                 log.add(
                     error.underlying is MissingName ? .nameMissing : .detailsMismatch, .chunks,
-                    "\(place(of: key)): \(error.detail)", CheckLog.reference(key))
+                    "\(place(of: key)): \(error.detail)", key: key)
                 log.noteDamage(ofChunk: key)
             }
         }
@@ -59,7 +59,7 @@ struct ChunkCheck {
         checkLaneEnd(last)
         // After a chunk of an unknown lane nothing can be checked.
         if last.lane != nil || last.upper != nil, chunk.key.lower != .least {
-            addGap(chunk.key.lane, "before \(place(of: chunk.key))", CheckLog.reference(chunk.key.bytes))
+            addGap(chunk.key.lane, "before \(place(of: chunk.key))", key: chunk.key.bytes)
         }
     }
 
@@ -68,8 +68,8 @@ struct ChunkCheck {
     }
 
     /// The samples in the gap are missing from counts and summaries, too.
-    private func addGap(_ lane: Lane, _ detail: String, _ reference: String? = nil) {
-        log.add(.chunkGap, .chunks, detail, reference)
+    private func addGap(_ lane: Lane, _ detail: String, key: [UInt8]? = nil) {
+        log.add(.chunkGap, .chunks, detail, key: key)
         log.noteDamage(ofType: lane.type)
     }
 
@@ -82,7 +82,7 @@ struct ChunkCheck {
         if rows.count(where: \.isShadowed) != chunk.shadowed {
             log.add(
                 .shadowWrong, .chunks, "number of marks of \(place(of: chunk.key))",
-                CheckLog.reference(chunk.key.bytes))
+                key: chunk.key.bytes)
         }
         let hides = try ChunkTable.hidden(rows, lane, in: snapshot)
         for row in rows {
@@ -158,7 +158,7 @@ struct ChunkCheck {
     private func checkOrphans(_ snapshot: borrowing Snapshot) {
         log.forEachValue(snapshot, .details, as: .detailsMismatch) { value, key in
             if try ChunkTable.storedKey(of: ChunkKey(key.rawBytes), in: snapshot) == nil {
-                log.add(.detailsMismatch, .details, "\(log.place) has no chunk", CheckLog.reference(key))
+                log.add(.detailsMismatch, .details, "\(log.place) has no chunk", key: key)
             }
             try DetailsChunk(value, key: key.rawBytes).verify()
         }

@@ -1,3 +1,5 @@
+import ColumnFormat
+import HealthModel
 import LMDB
 import PageReader
 
@@ -62,9 +64,10 @@ struct PageInspection {
             var options = SnapshotWalk.Options()
             options.readsOverflowHeaders = true
             options.limit = max(0, limit - findings.count)
+            options.holeLimit = options.limit
             let walked = SnapshotWalk(file, meta, options: options)
             if let failure = walked.failure { throw StoreError.unreadable(folder, failure) }
-            findings += walked.findings.map { Finding($0) }
+            findings += walked.findings.map { Finding($0, walked.holes) }
             omitted = walked.omitted
             // The numbers come from the file itself: their sum may overflow.
             let owned = walked.pagesInUse &+ walked.sparePages &+ walked.freePages
@@ -100,10 +103,25 @@ extension Finding {
     /// The table name of findings about pages that belong to no table.
     static let pages = "pages"
 
-    init(_ finding: PageFinding) {
+    /// - Parameter holes: the ranges of keys that damaged pages hide.
+    init(_ finding: PageFinding, _ holes: [SnapshotWalk.Hole] = []) {
         let place = finding.page.map { "page \($0): " } ?? ""
         self.init(
             kind: Kind(rawValue: finding.kind.rawValue) ?? .pageUnreadable, table: finding.table ?? Finding.pages,
-            detail: place + finding.detail)
+            detail: place + finding.detail, page: finding.page)
+        if let hole = holes.first(where: { $0.page == finding.page && $0.table == finding.table }) {
+            locate(from: hole.lower, to: hole.upper)
+        }
+    }
+
+    /// Says which samples lie between two keys of chunks or details, if they are of one type of the catalog.
+    mutating func locate(from lower: [UInt8], to upper: [UInt8]?) {
+        guard table == TableCode.chunks.name || table == TableCode.details.name,
+            let first = CheckLog.chunkKey(lower), let type = SampleType(catalogNumber: first.lane.type)
+        else { return }
+        let next = upper.flatMap { CheckLog.chunkKey($0) }
+        guard next.map({ $0.lane.type == first.lane.type }) ?? true else { return }
+        let starts = CheckLog.starts(from: first.lower, to: next?.lane == first.lane ? next?.lower : nil)
+        samples = Samples(type: type, starts: starts)
     }
 }

@@ -110,6 +110,38 @@ package struct PageListing {
         package let findings: [String]
     }
 
+    /// What the header of a store says, read without opening the store.
+    package struct HeaderInfo: Sendable {
+        package let storeID: SampleID
+        package let replica: UInt32
+        package let epoch: UInt32
+        package let formatVersion: UInt32
+        package let commit: UInt64
+        package let transaction: UInt64
+    }
+
+    /// Returns the header of the newest snapshot in which it can be read; `nil` if it can be read in none.
+    package static func header(of folder: String) throws -> HeaderInfo? {
+        let file = try PageFile(ofStore: folder)
+        let metas = try checked(MetaPages(settled: file), file, folder)
+        let sound = metas.pages.compactMap(\.self).filter { $0.version == 1 }
+        for meta in sound.sorted(by: { $0.transaction > $1.transaction }) {
+            let tables = SnapshotWalk(file, meta).tables
+            guard let record = tables.first(where: { $0.name == TableCode.meta.name })?.record,
+                let value = file.value(of: StoreHeader.key, in: record, pageSize: meta.pageSize),
+                let header = try? StoreHeader(value.rawBytes)
+            else { continue }
+            return HeaderInfo(
+                storeID: header.storeID, replica: header.replica, epoch: header.epoch,
+                formatVersion: StoreHeader.formatVersion, commit: header.commit, transaction: header.transaction)
+        }
+        return nil
+    }
+
+    package static func byteCount(of folder: String) throws -> Int {
+        Int(clamping: try PageFile(ofStore: folder).size())
+    }
+
     package static func metas(of folder: String) throws -> Metas {
         let file = try PageFile(ofStore: folder)
         let metas = try checked(MetaPages(settled: file), file, folder)

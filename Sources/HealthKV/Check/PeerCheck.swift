@@ -15,7 +15,7 @@ struct PeerCheck {
             let total = try PeerCheck.record(value, key, as: DailyTotal.self)
             if !total.isFinite {
                 log.add(
-                    .valueNotFinite, .totals, "\(log.place): a total is not finite", CheckLog.reference(key))
+                    .valueNotFinite, .totals, "\(log.place): a total is not finite", key: key)
             }
         }
         log.forEachValue(snapshot, .audit) { value, key in _ = try PeerCheck.record(value, key, as: AuditEntry.self) }

@@ -23,12 +23,17 @@ struct RawCheck: ~Copyable {
         self.limit = limit
     }
 
-    private mutating func add(_ kind: Finding.Kind, _ table: String, _ detail: String, _ reference: String? = nil) {
-        if report.findings.count < limit {
-            report.findings.append(Finding(kind: kind, table: table, detail: detail, reference: reference))
-        } else {
+    private mutating func add(
+        _ kind: Finding.Kind, _ table: String, _ detail: String, key: [UInt8]? = nil, page: UInt64? = nil
+    ) {
+        guard report.findings.count < limit else {
             report.omitted += 1
+            return
         }
+        var finding = Finding(
+            kind: kind, table: table, detail: detail, reference: key.map { CheckLog.reference($0) }, page: page)
+        if let key { finding.locate(from: key, to: nil) }
+        report.findings.append(finding)
     }
 
     /// Checks all values that the newest snapshot leads to. Calls `step` before each value; an error that it throws
@@ -73,7 +78,7 @@ struct RawCheck: ~Copyable {
         } catch {
             add(
                 Finding.Kind(error, else: RawCheck.kind(code)), entry.table, "\(place(code)): \(error)",
-                CheckLog.reference(entry.key))
+                key: entry.key, page: entry.number)
             if code == .chunks { last = nil }
         }
     }
@@ -112,7 +117,7 @@ struct RawCheck: ~Copyable {
         if let last, last.key.lane == chunk.key.lane, last.upper != chunk.key.lower {
             add(
                 .chunkGap, TableCode.chunks.name, "before \(place(.chunks)) of \(CheckLog.name(chunk.key.lane.type))",
-                CheckLog.reference(key))
+                key: key)
         }
         last = (chunk.key, chunk.upper)
     }
@@ -123,7 +128,7 @@ struct RawCheck: ~Copyable {
         if let chunk = chunks[details.key], chunk.rows != details.rows || chunk.commit != details.value.commit {
             add(
                 .detailsMismatch, TableCode.details.name, "\(place(.details)) is of another commit than its chunk",
-                CheckLog.reference(key))
+                key: key)
         }
     }
 }

@@ -14,15 +14,19 @@ extension SampleStore {
     ///   - limit: The most findings to list; the rest are counted.
     ///   - progress: Called now and then with the share that is done, 0 to 1. Return `false` to stop.
     public func check(limit: Int = 1_000, progress: (Double) -> Bool = { _ in true }) throws -> CheckReport {
+        try check(from: .pages, limit: limit, progress: progress)
+    }
+
+    private func check(from first: CheckPart, limit: Int, progress: (Double) -> Bool) throws -> CheckReport {
         try StoreError.require(limit, 0, "limit", path: path)
         for _ in 0..<100 {
-            if let report = try checkOnce(limit, progress) { return report }
+            if let report = try checkOnce(first, limit, progress) { return report }
         }
         throw StoreError(.storage, path: path, "Other processes write too fast for the pages to be looked at")
     }
 
     /// Returns `nil` if the meta page of the snapshot was overwritten before it could be read.
-    private func checkOnce(_ limit: Int, _ progress: (Double) -> Bool) throws -> CheckReport? {
+    private func checkOnce(_ first: CheckPart, _ limit: Int, _ progress: (Double) -> Bool) throws -> CheckReport? {
         try read { transaction in
             let number = UInt64(transaction.lmdb.id)
             // The pages of a private copy were walked when it was made; the folder holds another file.
@@ -34,7 +38,7 @@ extension SampleStore {
             }
             // Names that are cached from earlier say nothing about those in the file.
             transaction.context.state.names = NameBook()
-            return try StoreCheck(limit: limit).run(transaction.snapshot, number, progress)
+            return try StoreCheck(limit: limit).run(transaction.snapshot, number, from: first, progress)
         }
     }
 
@@ -49,18 +53,21 @@ extension SampleStore {
     ///
     /// - Parameters:
     ///   - folder: The folder of the store.
+    ///   - first: The part to begin with, where an earlier check was stopped (``CheckReport/stoppedAt``). Pages are
+    ///     checked in any case.
     ///   - limit: The most findings to list; the rest are counted.
     ///   - progress: Called now and then with the share that is done, 0 to 1. Return `false` to stop.
     ///   - onNotice: Called with the notices of opening the store, such as that it is read without locks.
     public static func check(
-        at folder: String, limit: Int = 1_000, progress: (Double) -> Bool = { _ in true },
-        onNotice: (@Sendable (StoreNotice) -> Void)? = nil
+        at folder: String, from first: CheckPart = .pages, limit: Int = 1_000,
+        progress: (Double) -> Bool = { _ in true }, onNotice: (@Sendable (StoreNotice) -> Void)? = nil
     ) throws -> CheckReport {
-        try check(at: folder, limit: limit, progress: progress, onNotice: onNotice, atWalk: {})
+        try check(at: folder, from: first, limit: limit, progress: progress, onNotice: onNotice, atWalk: {})
     }
 
     static func check(
-        at folder: String, limit: Int, progress: (Double) -> Bool, onNotice: (@Sendable (StoreNotice) -> Void)?,
+        at folder: String, from first: CheckPart = .pages, limit: Int, progress: (Double) -> Bool,
+        onNotice: (@Sendable (StoreNotice) -> Void)?,
         atWalk: () throws -> Void
     ) throws -> CheckReport {
         try StoreError.require(limit, 0, "limit", path: folder)
@@ -75,7 +82,7 @@ extension SampleStore {
             options.onNotice = onNotice
             let store = try open(at: folder, options: options)
             defer { try? store.close() }
-            return try store.check(limit: limit, progress: progress)
+            return try store.check(from: first, limit: limit, progress: progress)
         } catch let error as StoreError where error.code == .damaged || error.code == .notAStore {
             var report = try inspection.rawReport(folder, limit: limit)
             if report.isClean {

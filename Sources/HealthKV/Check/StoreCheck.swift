@@ -8,10 +8,53 @@ struct StoreCheck {
     /// - Parameter limit: the most findings to list; the rest are counted.
     init(limit: Int) { log = CheckLog(limit: limit) }
 
-    /// - Parameter transaction: LMDB's number of the transaction that the snapshot belongs to.
+    /// - Parameters:
+    ///   - transaction: LMDB's number of the transaction that the snapshot belongs to.
+    ///   - first: the part to begin with. What follows from damage in an earlier part is then reported, too.
     func run(
-        _ snapshot: borrowing Snapshot, _ transaction: UInt64, _ progress: (Double) -> Bool
+        _ snapshot: borrowing Snapshot, _ transaction: UInt64, from first: CheckPart = .pages,
+        _ progress: (Double) -> Bool
     ) throws -> CheckReport {
+        let parts = CheckPart.allCases.drop { $0 != first }
+        for part in parts {
+            try run(part, snapshot, transaction, progress)
+            guard progress(StoreCheck.share(after: part)) else {
+                log.report.stoppedAt = part
+                break
+            }
+        }
+        log.locateChunks(snapshot)
+        return log.report
+    }
+
+    private static func share(after part: CheckPart) -> Double {
+        switch part {
+        case .pages: 0.05
+        case .records: 0.1
+        case .chunks: 0.6
+        case .identity: 0.8
+        case .summaries: 0.9
+        case .queue, .links: 0.95
+        case .peers: 1
+        }
+    }
+
+    private func run(
+        _ part: CheckPart, _ snapshot: borrowing Snapshot, _ transaction: UInt64, _ progress: (Double) -> Bool
+    ) throws {
+        switch part {
+        case .pages: try checkHeader(snapshot, transaction)
+        case .records: RecordCheck(log: log).run(snapshot)
+        case .chunks: try ChunkCheck(log: log, snapshot).run(snapshot, progress)
+        case .identity: IdentityCheck(log: log).run(snapshot, progress)
+        case .summaries: SummaryCheck(log: log).run(snapshot)
+        case .queue: QueueCheck(log: log).run(snapshot)
+        case .links: LinkCheck(log: log).run(snapshot)
+        case .peers: PeerCheck(log: log).run(snapshot)
+        }
+    }
+
+    private func checkHeader(_ snapshot: borrowing Snapshot, _ transaction: UInt64) throws {
         if snapshot.header.transaction != transaction {
             log.add(
                 .header, .meta, "the header belongs to transaction \(snapshot.header.transaction), not \(transaction)")
@@ -19,16 +62,5 @@ struct StoreCheck {
         if let kept = snapshot.header.recordSum, try RecordSum.count(in: snapshot) != kept {
             log.add(.recordsOutdated, .meta, "records are of an older commit than the header")
         }
-        RecordCheck(log: log).run(snapshot)
-        guard progress(0.1) else { return log.report }
-        try ChunkCheck(log: log, snapshot).run(snapshot, progress)
-        guard progress(0.6) else { return log.report }
-        IdentityCheck(log: log).run(snapshot, progress)
-        SummaryCheck(log: log).run(snapshot)
-        QueueCheck(log: log).run(snapshot)
-        LinkCheck(log: log).run(snapshot)
-        PeerCheck(log: log).run(snapshot)
-        _ = progress(1)
-        return log.report
     }
 }

@@ -93,12 +93,48 @@ public struct Finding: Sendable, Hashable {
     /// The key, id or hour in question, if there is one. It reveals when something was measured, or names a sample:
     /// show it only to people who may see that.
     public let reference: String?
+    /// The page of the file; `nil` if the finding is about no page.
+    public var page: UInt64?
+    /// The samples that the finding is about; `nil` if it is about none, or about an unknown range. It reveals when
+    /// something was measured.
+    public var samples: Samples?
 
-    init(kind: Kind, table: String, detail: String, reference: String? = nil) {
+    /// Samples of one type in a range of starts.
+    public struct Samples: Sendable, Hashable {
+        /// The type.
+        public var type: SampleType
+        /// The range of the starts.
+        public var starts: TimeRange
+        /// The number of samples; `nil` if it is not known.
+        public var count: Int?
+    }
+
+    init(kind: Kind, table: String, detail: String, reference: String? = nil, page: UInt64? = nil) {
         self.kind = kind
         self.table = table
         self.detail = detail
         self.reference = reference
+        self.page = page
+    }
+}
+
+extension Finding.Kind {
+    /// How much is at stake, the worst first: pages and what they lead to, samples, what belongs to them, what can be
+    /// rebuilt, and what is no damage.
+    package var severity: Int {
+        switch self {
+        case .fileUnreadable, .metaUnreadable, .metaVersion, .metaInvalid, .metaOrder: 0
+        case .pageOutOfRange, .pageUnreadable, .pageKind, .pageEntries, .keyOrder, .pageUsedTwice, .treeShape,
+            .treeKind, .overflowPages, .freeList, .freePageInUse:
+            1
+        case .header, .recordsOutdated: 2
+        case .chunkUnreadable, .chunkGap, .detailsMismatch: 3
+        case .recordUnreadable, .nameMissing, .nameCopiesDiffer, .duplicateID, .tombstoneOfLiveSample, .queueWrong,
+            .linksDiffer, .changeMissing, .shadowWrong:
+            4
+        case .identityMissing, .identityUnreadable, .countsWrong, .summaryWrong, .pagesLost: 5
+        case .valueNotFinite, .newerFormat: 6
+        }
     }
 }
 
@@ -107,6 +143,26 @@ extension Finding.Kind {
     init(_ error: any Error, else kind: Finding.Kind) {
         self = (error as? FormatError)?.isOfNewerRelease ?? false ? .newerFormat : kind
     }
+}
+
+/// A part of a check, in the order in which they run.
+public enum CheckPart: String, Sendable, CaseIterable {
+    /// The meta pages and the trees.
+    case pages
+    /// Short records.
+    case records
+    /// Samples and all that belongs to them.
+    case chunks
+    /// The identity index.
+    case identity
+    /// Summaries.
+    case summaries
+    /// What waits for peers.
+    case queue
+    /// Links to the samples of peers.
+    case links
+    /// Peers, anchors and totals.
+    case peers
 }
 
 /// The result of a check.
@@ -126,6 +182,8 @@ public struct CheckReport: Sendable {
     /// Entries of the identity index that lead nowhere. They cost a look-up and are not damage.
     public internal(set) var surplusHints = 0
 
+    /// The part at which the check was stopped; `nil` if it came to its end. `kvinspect check --resume` goes on there.
+    public internal(set) var stoppedAt: CheckPart?
     /// The parts that could not be examined because of the findings. Empty if everything was examined.
     public internal(set) var unexamined: [String] = []
 

@@ -52,6 +52,68 @@ struct CheckTests {
         #expect(!run.output.contains(".125"))
     }
 
+    /// Damages the columns of some chunks of a store with a year of two types.
+    private func damagedYear() throws {
+        let lines = (0..<24_000).map { number in
+            let day = Date(timeIntervalSince1970: 1_700_000_000 + Double(number) * 1_800).formatted(.iso8601)
+            let type = number % 2 == 0 ? "stepCount" : "flightsClimbed"
+            return #"{"type":"\#(type)","start":"\#(day)","value":\#(number % 97),"unit":"count","source":"Phone"}"#
+        }
+        try bench.load("Y", lines.joined(separator: "\n"))
+        let chunks = try bench.run("pages", "Y", "--table", "chunks", "--format", "jsonl").lines()
+            .filter { $0["kind"] as? String == "overflow" }.compactMap { $0["page"] as? Int }
+        let file = URL(fileURLWithPath: bench.path("Y/data.mdb"))
+        var bytes = try Data(contentsOf: file)
+        for page in [chunks[1], try #require(chunks.last)] { bytes[page * 4_096 + 700] ^= 1 }
+        try bytes.write(to: file)
+    }
+
+    @Test("Findings name the type, days and number of samples, and --type, --from, --to and --table restrict them")
+    func places() throws {
+        try damagedYear()
+        let all = try bench.run("check", "Y", "--format", "jsonl")
+        let findings = try all.lines()
+        #expect(all.code == 2 && findings.count == 2, "\(all.output)")
+        for finding in findings {
+            #expect(Set(finding.keys) == ["code", "table", "page", "type", "from", "to", "samples", "detail"])
+            #expect(finding["code"] as? String == "chunkUnreadable" && (finding["samples"] as? Int ?? 0) > 0)
+            // Only the day is told.
+            #expect((finding["from"] as? String ?? finding["to"] as? String)?.count == 10)
+        }
+        let first = try #require(findings.first { $0["from"] is String })
+        let (type, from) = (first["type"] as? String ?? "", first["from"] as? String ?? "")
+        #expect(
+            try bench.run("check", "Y", "--type", type, "--format", "jsonl").lines().count
+                == findings.count { $0["type"] as? String == type })
+        #expect(try bench.run("check", "Y", "--type", type, "--from", from).code == 2)
+        #expect(try bench.run("check", "Y", "--from", "2019-01-01", "--to", "2019-02-01").code == 0)
+        let none = try bench.run("check", "Y", "--table", "summaries")
+        #expect(none.code == 0 && none.errors.contains("No finding is about that."), "\(none.errors)")
+        let exact = try bench.run("check", "Y", "--format", "jsonl", "--show-values").lines()
+        #expect(exact.compactMap { $0["from"] as? String }.allSatisfy { $0.contains("T") })
+    }
+
+    @Test("A check goes on with the part that is named") func resumed() throws {
+        try damagedYear()
+        #expect(try bench.run("check", "Y", "--resume", "chunks").code == 2)
+        #expect(try bench.run("check", "Y", "--resume", "peers").code == 0, "the chunks were checked before")
+        #expect(try bench.run("check", "S", "--resume", "records").code == 0)
+        #expect(try bench.run("check", "S", "--resume", "nothing").code == 64)
+    }
+
+    @Test("The worst findings come first, and a page is named") func order() throws {
+        try damagedYear()
+        let leaf = try #require(
+            try bench.run("pages", "Y", "--table", "names", "--format", "jsonl").lines().first?["page"] as? Int)
+        let file = URL(fileURLWithPath: bench.path("Y/data.mdb"))
+        var bytes = try Data(contentsOf: file)
+        bytes.replaceSubrange(leaf * 4_096..<(leaf + 1) * 4_096, with: Data(count: 4_096))
+        try bytes.write(to: file)
+        let findings = try bench.run("check", "Y", "--format", "jsonl").lines()
+        #expect(findings.first?["code"] as? String == "pageKind" && findings.first?["page"] as? Int == leaf)
+        #expect(findings.count == 3 && findings.last?["code"] as? String == "chunkUnreadable")
+    }
+
     @Test("A pipe or a folder in place of the file is refused with the usual message", arguments: ["pipe", "folder"])
     func noFile(kind: String) throws {
         let file = bench.path("F/data.mdb")

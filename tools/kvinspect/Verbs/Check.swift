@@ -4,19 +4,39 @@ import HealthKV
 enum CheckVerb: Verb {
     static let description = VerbDescription(
         name: "check", abstract: "Check pages, checksums, records and indexes.",
-        discussion: "Ends with code 2 when the store is damaged. No finding shows a health value.", arguments: [.store],
+        discussion:
+            "Ends with code 2 when the store is damaged, the worst findings first. No finding shows a health value. "
+            + "With --table, --type, --from or --to, the code is 2 if any finding is left.", arguments: [.store],
         options: [
+            OptionDescription(name: "table", value: "name", help: "Only findings about this table."),
+            OptionDescription(
+                name: OptionDescription.type.name, value: "type",
+                help: "Only findings about samples of this type, by HealthKit identifier or short name."),
+            OptionDescription(
+                name: OptionDescription.from.name, value: "date",
+                help: "Only findings about samples that may start at or after this ISO 8601 date."),
+            OptionDescription(
+                name: OptionDescription.to.name, value: "date",
+                help: "Only findings about samples that may start before this ISO 8601 date."),
+            OptionDescription(
+                name: "resume", value: "part",
+                help: "Go on with this part, at which a check was stopped. Pages are checked in any case.",
+                choices: CheckPart.allCases.map(\.rawValue)),
             OptionDescription(name: "limit", value: "count", help: "At most so many findings.", defaultValue: "1000"),
             OptionDescription(
                 name: "show-values",
-                help: "Also show keys, identifiers and hours of findings: they tell when something was measured."),
-            .format, .progress,
+                help: "Also show keys, identifiers and hours of findings, and the exact times of samples, not only the "
+                    + "days: they tell when something was measured."),
+            .format, .zone, .progress,
         ])
 
-    private static let shape = Listing.Shape(key: "findings", columns: ["code", "table", "detail"])
+    private static let shape = Listing.Shape(
+        key: "findings", columns: ["code", "table", "page", "type", "from", "to", "samples", "detail"])
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let limit = try arguments.count("limit") ?? 1000
+        let filter = try FindingFilter(arguments)
+        let first = arguments.choice("resume", default: CheckPart.pages)
         switch try WatchedProcess.run() {
         case .ended(let code): return code
         case .crashed:
@@ -29,9 +49,13 @@ enum CheckVerb: Verb {
         case nil: break
         }
         let progress = Progress(arguments, console, unit: "%", total: 100)
-        let result = try check(arguments.store, limit: limit, progress)
+        let result = try check(arguments.store, from: first, limit: filter.isActive ? .max : limit, progress)
         progress.finish()
-        return try report(Findings(result, showsValues: arguments.flag("show-values")), arguments, console)
+        let findings = Findings(result, filter, limit: limit, showsValues: arguments.flag("show-values"))
+        let code = try report(findings, arguments, console)
+        guard let part = result.stoppedAt else { return code }
+        console.say("The check was stopped in '\(part.rawValue)': go on with --resume \(part.rawValue).")
+        throw Interruption()
     }
 
     /// What is printed of a check.
@@ -42,6 +66,25 @@ enum CheckVerb: Verb {
         let unexamined: [String]
         /// Whether all that was found are values of a newer release.
         var isOfNewerRelease = false
+        var isComplete = true
+        /// Whether only some findings were asked for.
+        var isFiltered = false
+    }
+
+    fileprivate static func record(_ finding: Finding, _ zone: Zone, showsValues: Bool) -> JSONValue {
+        let reference = showsValues ? finding.reference.map { " (\($0))" } ?? "" : ""
+        func date(_ instant: Instant?) -> JSONValue {
+            guard let instant, instant != .distantPast, instant != .distantFuture else { return .null }
+            let text = DateText.text(instant, in: zone)
+            return .string(showsValues ? text : String(text.prefix { $0 != "T" }))
+        }
+        return .object([
+            .init("code", .string(finding.kind.rawValue)), .init("table", .string(finding.table)),
+            .init("page", finding.page.map { .integer(Int64(clamping: $0)) } ?? .null),
+            .init("type", .optional(finding.samples?.type.identifier)),
+            .init("from", date(finding.samples?.starts.from)), .init("to", date(finding.samples?.starts.to)),
+            .init("samples", .optional(finding.samples?.count)), .init("detail", .string(finding.detail + reference)),
+        ])
     }
 
     /// What is said where the system ended the process that read the file.
@@ -66,10 +109,11 @@ enum CheckVerb: Verb {
                     .init("clean", .bool(count == 0)), .init("omitted", .count(findings.omitted)),
                     .init("samples", .count(findings.samples)),
                     .init("unexamined", .array(findings.unexamined.map { .string($0) })),
-                ]
+                ] + Listing.trailer(isComplete: findings.isComplete)
             }
         }
         for part in findings.unexamined { console.say("Not looked at: \(part).") }
+        if !findings.isComplete { return count == 0 ? .clean : .damage }
         if findings.isOfNewerRelease {
             console.say(
                 "A newer release wrote \(count) value\(count == 1 ? "" : "s"): update kvinspect. Nothing is known to be damaged."
@@ -77,30 +121,62 @@ enum CheckVerb: Verb {
             return .failed
         }
         console.say(
-            count == 0 ? "The store is clean." : "The store is damaged: \(count) finding\(count == 1 ? "" : "s").")
+            count == 0
+                ? findings.isFiltered ? "No finding is about that." : "The store is clean."
+                : "The store is damaged: \(count) finding\(count == 1 ? "" : "s").")
         return count == 0 ? .clean : .damage
     }
 
-    private static func check(_ folder: String, limit: Int, _ progress: Progress) throws -> CheckReport {
+    private static func check(
+        _ folder: String, from first: CheckPart, limit: Int, _ progress: Progress
+    ) throws -> CheckReport {
         guard StoreAccess.holdsStore(folder) else { throw StoreAccess.noStore(in: folder) }
         let report = try SampleStore.check(
-            at: folder, limit: limit, progress: { (try? progress.advance(to: Int($0 * 100))) != nil },
+            at: folder, from: first, limit: limit, progress: { (try? progress.advance(to: Int($0 * 100))) != nil },
             onNotice: StoreAccess.tell)
-        try Interruption.check()
+        if report.stoppedAt == nil { try Interruption.check() }
         return report
     }
 }
 
+/// Which findings are wanted.
+private struct FindingFilter {
+    let table: String?
+    let type: SampleType?
+    let range: TimeRange
+    let zone: Zone
+
+    init(_ arguments: ParsedArguments) throws {
+        zone = try arguments.zone()
+        table = arguments.text("table")
+        type = arguments.text(OptionDescription.type.name) == nil ? nil : try arguments.type()
+        range = TimeRange(
+            from: try arguments.bound("from", in: zone) ?? .distantPast,
+            to: try arguments.bound("to", in: zone) ?? .distantFuture)
+    }
+
+    var isActive: Bool { table != nil || type != nil || range != .all }
+
+    func takes(_ finding: Finding) -> Bool {
+        if let table, finding.table != table { return false }
+        guard type != nil || range != .all else { return true }
+        guard let samples = finding.samples else { return false }
+        if let type, samples.type != type { return false }
+        return samples.starts.from < range.to && samples.starts.to > range.from
+    }
+}
+
 extension CheckVerb.Findings {
-    fileprivate init(_ report: CheckReport, showsValues: Bool) {
-        list = report.findings.map { finding in
-            let reference = showsValues ? finding.reference.map { " (\($0))" } ?? "" : ""
-            return .object([
-                .init("code", .string(finding.kind.rawValue)), .init("table", .string(finding.table)),
-                .init("detail", .string(finding.detail + reference)),
-            ])
+    fileprivate init(_ report: CheckReport, _ filter: FindingFilter, limit: Int, showsValues: Bool) {
+        let wanted = report.findings.filter(filter.takes)
+        // Findings of one severity stay in the order of the check.
+        let sorted = wanted.enumerated().sorted {
+            ($0.element.kind.severity, $0.offset) < ($1.element.kind.severity, $1.offset)
         }
-        (omitted, samples, unexamined) = (report.omitted, report.samples, report.unexamined)
+        list = sorted.prefix(limit).map { CheckVerb.record($0.element, filter.zone, showsValues: showsValues) }
+        (isComplete, isFiltered) = (report.stoppedAt == nil, filter.isActive)
+        omitted = report.omitted + wanted.count - list.count
+        (samples, unexamined) = (report.samples, report.unexamined)
         isOfNewerRelease = report.isOfNewerRelease
     }
 }

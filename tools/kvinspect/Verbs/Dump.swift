@@ -25,6 +25,11 @@ enum DumpVerb: Verb {
                     "Print every table in the text format of mdb_dump instead, for LMDB's own tools to look at. What mdb_load "
                     + "makes of it is no store: it numbers transactions from the beginning. Use a dump or a backup for that. Damaged "
                     + "values are printed as they are, and nothing is said of it."),
+            OptionDescription(
+                name: "salvage",
+                help:
+                    "Print what 'repair' would keep of a damaged store, without writing a new one; works in a temporary "
+                    + "folder. --skip-damaged does the same if the store is too damaged to be opened."),
             .skipDamaged, .exactDamage, .progress,
         ])
 
@@ -41,13 +46,29 @@ enum DumpVerb: Verb {
         guard !isRaw || arguments.text(OptionDescription.format.name) == nil else {
             throw UsageError("--raw and --format exclude each other", verb: description)
         }
-        let store = try StoreAccess.openForReading(arguments.store)
+        guard !isRaw || !arguments.flag("salvage") else {
+            throw UsageError("--raw and --salvage exclude each other", verb: description)
+        }
+        let skips = arguments.flag(OptionDescription.skipDamaged.name)
+        if arguments.flag("salvage") { return try printSalvaged(arguments, console) }
+        let store: SampleStore
+        do {
+            store = try StoreAccess.openForReading(arguments.store)
+        } catch let error as StoreError where error.code == .damaged && skips {
+            return try printSalvaged(arguments, console)
+        }
         if isRaw {
             try RawDump.print(store, console, Progress(arguments, console, unit: "records"))
             return .clean
         }
+        return try print(store, skippingDamage: skips, arguments, console)
+    }
+
+    private static func print(
+        _ store: SampleStore, skippingDamage skips: Bool, isComplete: Bool = true, _ arguments: ParsedArguments,
+        _ console: Console
+    ) throws -> ExitCode {
         let progress = Progress(arguments, console, unit: "samples")
-        let skips = arguments.flag(OptionDescription.skipDamaged.name)
         let format = arguments.choice(OptionDescription.format.name, default: OutputFormat.jsonl)
         var lost: [DamagedRange] = []
         try OutputClosed.end {
@@ -58,11 +79,26 @@ enum DumpVerb: Verb {
                         try StateLines().printAll(transaction, skippingDamage: skips, to: &listing)
                     }
                 }
-                return Listing.trailer(isComplete: lost.isEmpty)
+                return Listing.trailer(isComplete: isComplete && lost.isEmpty)
             }
         }
         progress.finish()
         return LostParts.report(lost, in: .utc, arguments, console)
+    }
+
+    /// Prints what a repair would keep, and says on the error output what it would lose.
+    private static func printSalvaged(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
+        guard StoreAccess.holdsStore(arguments.store) else { throw StoreAccess.noStore(in: arguments.store) }
+        let code = try SampleStore.withSalvaged(
+            at: arguments.store, progress: { (try? Interruption.check()) != nil }
+        ) { store, report in
+            for line in RepairVerb.losses(of: report) { console.say("Damaged: \(line)") }
+            let code = try print(
+                store, skippingDamage: false, isComplete: !report.isLossy, arguments, console)
+            return report.isSound ? code : .damage
+        }
+        try Interruption.check()
+        return code
     }
 
     private static func printSamples(

@@ -3,17 +3,25 @@ import HealthKV
 /// `kvinspect info STORE`
 enum InfoVerb: Verb {
     static let description = VerbDescription(
-        name: "info", abstract: "Show a store's identity, sizes, tables and readers.", arguments: [.store],
+        name: "info", abstract: "Show a store's identity, sizes, tables and readers.",
+        discussion:
+            "Of a store that is too damaged to be opened, it shows what the meta pages and the header say, and ends "
+            + "with code 2.", arguments: [.store],
         options: [.format, .zone, .progress])
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         // No field is a date by now; a wrong zone is wrong all the same.
         _ = try arguments.zone()
-        let store = try StoreAccess.openForReading(arguments.store)
         let progress = Progress(arguments, console, unit: "tables")
-        let info = try store.info()
+        let (info, token): (StoreInfo, ChangeToken)
+        do {
+            let store = try StoreAccess.openForReading(arguments.store)
+            (info, token) = (try store.info(), try store.read { $0.currentToken })
+        } catch let error as StoreError where error.code == .damaged {
+            progress.finish()
+            return try DamagedInfo(arguments.store, error).print(arguments, console)
+        }
         try progress.advance(to: info.tables.count)
-        let token = try store.read { $0.currentToken }
         progress.finish()
         try Answer.print(fields(info, token: token, folder: arguments.store), arguments, console) {
             summary(info, token: token, folder: arguments.store) + [""] + tables(info, console)

@@ -78,25 +78,34 @@ enum RepairVerb: Verb {
             })
     }
 
-    private static func lines(_ report: RepairReport, _ output: String?) -> [String] {
+    /// What the store held and a repair does not bring back, in words.
+    static func losses(of report: RepairReport) -> [String] {
         var lines: [String] = []
-        lines.append(report.isSound ? "The store is sound." : "Damage: \(report.findings.count) findings.")
-        lines += report.findings.prefix(20).map { "  " + Table.clean($0) }
-        if report.transactionsLost > 0 { lines.append("Transactions lost: \(report.transactionsLost)") }
-        if report.commitsLost > 0 { lines.append("Commits of the journal lost: at least \(report.commitsLost)") }
+        if report.transactionsLost > 0 { lines.append("transactions lost: \(report.transactionsLost)") }
+        if report.commitsLost > 0 { lines.append("commits of the journal lost: at least \(report.commitsLost)") }
         for (title, parts) in [
-            ("kept", report.kept), ("lost", report.lost), ("doubtful", report.doubtful),
-            ("identities lost", report.identitiesLost),
+            ("lost", report.lost), ("doubtful", report.doubtful), ("identities lost", report.identitiesLost),
         ] {
             for part in parts {
                 let count = part.samples.map { "\($0)" } ?? "an unknown number"
                 lines.append("\(title): \(count) of \(part.type.shortName)")
             }
         }
-        if report.mendedValues > 0 { lines.append("values mended in one bit: \(report.mendedValues)") }
         for (table, count) in report.recordsLost.sorted(by: { $0.key < $1.key }) {
             lines.append("records of \(table) lost: \(count)")
         }
+        return lines
+    }
+
+    private static func lines(_ report: RepairReport, _ output: String?) -> [String] {
+        var lines: [String] = []
+        lines.append(report.isSound ? "The store is sound." : "Damage: \(report.findings.count) findings.")
+        lines += report.findings.prefix(20).map { "  " + Table.clean($0) }
+        for part in report.kept {
+            lines.append("kept: \(part.samples.map { "\($0)" } ?? "an unknown number") of \(part.type.shortName)")
+        }
+        lines += losses(of: report)
+        if report.mendedValues > 0 { lines.append("values mended in one bit: \(report.mendedValues)") }
         if report.peers > 0 {
             lines.append("Sync: \(report.peers) peers compare first; \(report.pending) operations still wait.")
         }
