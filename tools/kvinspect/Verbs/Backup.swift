@@ -15,7 +15,8 @@ enum BackupVerb: Verb {
 }
 
 extension ArgumentDescription {
-    static let destination = ArgumentDescription(name: "dest", help: "The folder for the copy; it is made.")
+    static let destination = ArgumentDescription(
+        name: "dest", help: "The folder for the copy; it is made.", kind: .folder)
 }
 
 /// What backup and compact share: say what is written, write it, read it back, say how large it is.

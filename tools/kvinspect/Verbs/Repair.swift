@@ -9,7 +9,8 @@ enum RepairVerb: Verb {
             + "before anything is sent. Ends with code 0 for a sound store, 3 if nothing was lost, and 4 if something was.",
         arguments: [.store],
         options: [
-            OptionDescription(name: "output", value: "folder", help: "The new store: a folder that does not exist."),
+            OptionDescription(
+                name: "output", value: "folder", help: "The new store: a folder that does not exist.", kind: .folder),
             OptionDescription(name: "dry-run", help: "Only say what a repair would give; works in a temporary folder."),
             OptionDescription(
                 name: "include-doubtful",
