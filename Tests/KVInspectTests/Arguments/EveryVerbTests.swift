@@ -19,6 +19,7 @@ struct EveryVerbTests {
         switch verb.name {
         case "help": [verb.name]
         case "completions": [verb.name, "bash"]
+        case "watch": [verb.name, "S", "--interval", "0.01", "--count", "2"]
         case "get": [verb.name, "S", Fixture.weight]
         case "scan", "stats": [verb.name, "S", "--type", "stepCount"]
         case "repair": [verb.name, "S", "--dry-run"]

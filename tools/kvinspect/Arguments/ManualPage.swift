@@ -17,6 +17,7 @@ enum ManualPage {
         (["check", "STORE"], "Look for damage; the exit status is 2 if there is some."),
         (["repair", "STORE", "--output", "NEW"], "Save what can be saved of a damaged store."),
         (["dump", "STORE", "--all"], "Print everything, for 'load' to read back."),
+        (["watch", "STORE", "--interval", "0.5"], "Show what is written, twice a second."),
         (["backup", "STORE", "COPY"], "Copy a store while others use it."),
     ]
 
@@ -31,8 +32,10 @@ enum ManualPage {
     ]
 
     private static let variables: [(name: String, meaning: String)] = [
-        ("COLUMNS", "The width of help and tables where no terminal tells it."),
+        ("COLUMNS", "The width of help where no terminal tells it."),
         ("NO_COLOR", "If it is set and not empty, nothing is printed in bold."),
+        ("PAGER", "The program that shows tables longer than the terminal; none if it is not set, empty or cat."),
+        ("TERM", "If it is dumb, nothing is bold, drawn over or paged."),
         ("TZ", "The time zone of dates without one, if --tz does not name another."),
     ]
 

@@ -53,7 +53,7 @@ enum StoreCopy {
                 .init("bytes_before", .count(before)), .init("bytes", .count(after)),
                 .init("damaged_values", .count(damaged)),
             ], arguments, console
-        ) { ["\(destination): \(after) bytes, the store has \(before)."] }
+        ) { ["\(Table.clean(destination)): \(ByteSize.text(after)), the store has \(ByteSize.text(before))."] }
         if damaged == 0 { return .clean }
         let values = damaged == 1 ? "1 value" : "\(damaged) values"
         console.say("Damaged: \(values) of the copy cannot be read; 'kvinspect check' tells more.")

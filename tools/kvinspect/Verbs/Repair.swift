@@ -82,7 +82,7 @@ enum RepairVerb: Verb {
     private static func lines(_ report: RepairReport, _ output: String?) -> [String] {
         var lines: [String] = []
         lines.append(report.isSound ? "The store is sound." : "Damage: \(report.findings.count) findings.")
-        lines += report.findings.prefix(20).map { "  " + Table.clean($0) }
+        lines += report.findings.prefix(20).map { "  \($0)" }
         if report.transactionsLost > 0 { lines.append("Transactions lost: \(report.transactionsLost)") }
         if report.commitsLost > 0 { lines.append("Commits of the journal lost: at least \(report.commitsLost)") }
         for (title, parts) in [
@@ -106,6 +106,7 @@ enum RepairVerb: Verb {
         if let output, !report.isSound {
             lines.append("To use it: mv \(report.source) \(report.source).damaged && mv \(output) \(report.source)")
         }
-        return lines
+        // Names of types come from the store.
+        return lines.map(Table.clean)
     }
 }
