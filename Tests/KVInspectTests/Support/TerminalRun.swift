@@ -16,12 +16,13 @@
             keys: [(after: Double, text: String)] = [], meanwhile: () throws -> Void = {}
         ) throws -> ToolRun {
             let words = ([Workbench.tool.path] + arguments).map { "'\($0)'" }.joined(separator: " ")
-            let command = "stty -echo -onlcr cols \(columns) rows \(rows); \(words)"
+            let command = "stty -echo -onlcr cols \(columns) rows \(rows); exec \(words)"
             let process = try prepare(
                 ["-qec", command, "/dev/null"], input: nil,
                 environment: ["TERM": "xterm", "PAGER": "", "SHELL": "/bin/sh"].merging(environment) { $1 })
             process.executableURL = URL(fileURLWithPath: try #require(Workbench.program("script")))
-            process.environment?["COLUMNS"] = nil
+            // A run of tests may be without colours itself.
+            for name in ["COLUMNS", "NO_COLOR"] { process.environment?[name] = environment[name] }
             let (input, output) = (Pipe(), Pipe())
             process.standardInput = input
             process.standardOutput = output

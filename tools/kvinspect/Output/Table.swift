@@ -4,8 +4,6 @@ import HealthKV
 struct Table {
     /// Rows that are looked at before the first one is printed.
     private static let sampleRows = 200
-    /// No text is cut to fewer columns.
-    private static let narrowest = 8
     /// The names of columns that nobody reads word by word. They are cut before all others.
     private static let opaque: Set = ["id", "sample", "token"]
 
@@ -41,17 +39,18 @@ struct Table {
     mutating func finish() -> [String] { widths == nil && !waiting.isEmpty ? settle() : [] }
 
     private mutating func settle() -> [String] {
-        var widths = columns.map { CellText.width(of: $0) }
+        var contents = columns.map { _ in 0 }
         numeric = columns.indices.map { index in
             waiting.allSatisfy { $0[index].isNumber || $0[index] == .null }
                 && waiting.contains { $0[index].isNumber }
         }
         for row in waiting {
             for (index, value) in row.enumerated() {
-                widths[index] = max(widths[index], CellText.width(of: text(value, index)))
+                contents[index] = max(contents[index], CellText.width(of: text(value, index)))
             }
         }
-        if let limit { shrink(&widths, to: limit) }
+        var widths = columns.indices.map { max(contents[$0], CellText.width(of: columns[$0])) }
+        if let limit { shrink(&widths, around: contents, to: limit) }
         self.widths = widths
         let header = line(columns.map { .string($0) })
         let lines = [isStyled ? "\u{1B}[1m\(header)\u{1B}[0m" : header] + waiting.map { line($0) }
@@ -59,13 +58,19 @@ struct Table {
         return lines
     }
 
-    /// Takes columns from ids, and then from the widest texts, until a line fits. Numbers stay whole.
-    private func shrink(_ widths: inout [Int], to limit: Int) {
+    /// Takes columns from ids, then from the widest texts, and at last from headings over numbers, until a line fits.
+    /// Numbers stay whole.
+    private func shrink(_ widths: inout [Int], around contents: [Int], to limit: Int) {
         let texts = widths.indices.filter { !numeric[$0] }
-        for candidates in [texts.filter { Table.opaque.contains(columns[$0]) }, texts] {
+        let steps: [(columns: [Int], narrowest: Int)] = [
+            (texts.filter { Table.opaque.contains(columns[$0]) }, 8), (texts, 12), (Array(widths.indices), 4),
+        ]
+        for step in steps {
             while widths.reduce(2 * (widths.count - 1), +) > limit {
-                let widest = candidates.filter { widths[$0] > Table.narrowest }.max { widths[$0] < widths[$1] }
-                guard let widest else { break }
+                let wide = step.columns.filter {
+                    widths[$0] > max(step.narrowest, numeric[$0] ? contents[$0] : 0)
+                }
+                guard let widest = wide.max(by: { widths[$0] < widths[$1] }) else { break }
                 widths[widest] -= 1
             }
         }
@@ -85,7 +90,8 @@ struct Table {
         for (index, value) in row.enumerated() {
             let width = widths?[index] ?? 0
             var text = text(value, index)
-            if limit != nil, !numeric[index] { text = CellText.cut(text, to: width) }
+            // A number that is longer than those of the first rows moves the rest of its line.
+            if limit != nil, !value.isNumber { text = CellText.cut(text, to: width) }
             let padding = String(repeating: " ", count: max(0, width - CellText.width(of: text)))
             if index > 0 { line += "  " }
             line += numeric[index] ? padding + text : index == row.count - 1 ? text : text + padding
