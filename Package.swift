@@ -78,7 +78,7 @@ let package = Package(
                 .target(name: "HealthKitSimulator", condition: .when(traits: ["SimulatedHealthKit"])),
             ], swiftSettings: shared),
         .executableTarget(
-            name: "kvinspect", dependencies: ["HealthKV"], path: "tools/kvinspect", swiftSettings: shared),
+            name: "kvinspect", dependencies: ["HealthKV", "LMDB"], path: "tools/kvinspect", swiftSettings: shared),
         // Three small apps as their developers would write them, on a simulated Apple Health.
         .executableTarget(
             name: "W8Trackr", dependencies: ["HealthKitPeer", "HealthKVSync", "HealthKitSimulator"],

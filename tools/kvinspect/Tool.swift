@@ -11,8 +11,8 @@ struct Tool {
     static let verbs: [any Verb.Type] = [
         InfoVerb.self, TypesVerb.self, SourcesVerb.self, GetVerb.self, ScanVerb.self, StatsVerb.self, ChangesVerb.self,
         AnchorsVerb.self, PendingVerb.self, ConflictsVerb.self, DumpVerb.self, LoadVerb.self, HashVerb.self,
-        DiffVerb.self,
-        PagesVerb.self, PageVerb.self, CheckVerb.self, RepairVerb.self, BackupVerb.self, CompactVerb.self,
+        DiffVerb.self, PagesVerb.self, PageVerb.self, CheckVerb.self, RepairVerb.self, WatchVerb.self, BackupVerb.self,
+        CompactVerb.self, CompletionsVerb.self,
         HelpVerb.self,
     ]
 
@@ -22,7 +22,7 @@ struct Tool {
         let code = outcome { try dispatch(words) }
         // What was printed before an error is still owed to the reader.
         let flushed = outcome {
-            try console.flush()
+            try console.finish()
             return .clean
         }
         return code == .clean ? flushed : code
@@ -64,10 +64,10 @@ struct Tool {
             console.say(error.text)
             return .usage
         } catch let failure as Failure {
-            console.say("Error: \(failure.message)")
+            console.say("Error: \(Table.clean(failure.message))")
             return failure.code
         } catch {
-            console.say("Error: \(StoreAccess.text(for: error))")
+            console.say("Error: \(Table.clean(StoreAccess.text(for: error)))")
             return StoreAccess.code(for: error)
         }
     }

@@ -201,6 +201,14 @@ extension SampleReading where Self: ~Copyable {
         try Inventory.typeSummaries(in: snapshot, onDamage)
     }
 
+    /// Returns the types that the store has met, including those that have no samples now.
+    package func knownTypes() throws -> [SampleType] {
+        let snapshot = snapshot
+        return try NameTable.numbers(.type, snapshot.view, snapshot.tables).map {
+            try NameTable.type($0, in: snapshot)
+        }
+    }
+
     /// Returns the sources that the store has met, in the order in which it first saw them.
     public func sources() throws -> [SourceSummary] { try sources { throw $1 } }
 

@@ -9,6 +9,12 @@ extension SampleStore {
         return try StoreInfo(of: core)
     }
 
+    /// Returns counts and sizes for a live view, without a walk through the tables.
+    package func activity() throws -> StoreActivity {
+        try checkOpen()
+        return try StoreActivity(of: core)
+    }
+
     /// Does unfinished work (mass operations, the identity index, summaries, old tombstones) for about `budget`, in
     /// small commits. Returns `true` if any remains.
     @discardableResult

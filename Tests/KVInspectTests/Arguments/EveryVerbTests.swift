@@ -18,6 +18,8 @@ struct EveryVerbTests {
     private func words(_ verb: VerbDescription) -> [String] {
         switch verb.name {
         case "help": [verb.name]
+        case "completions": [verb.name, "bash"]
+        case "watch": [verb.name, "S", "--interval", "0.01", "--count", "2"]
         case "get": [verb.name, "S", Fixture.weight]
         case "scan", "stats": [verb.name, "S", "--type", "stepCount"]
         case "repair": [verb.name, "S", "--dry-run"]

@@ -71,7 +71,7 @@ struct UsageTests {
     @Test("Verbs that are only planned are unknown")
     func laterVerbs() throws {
         let later = [
-            "import", "export", "report", "watch", "completions",
+            "import", "export", "report",
         ]
         let help = try bench.run("help").output
         for verb in later {

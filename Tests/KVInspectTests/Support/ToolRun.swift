@@ -60,7 +60,24 @@ final class Workbench {
     }
 
     func run(_ arguments: [String], input: Data?, environment: [String: String] = [:]) throws -> ToolRun {
-        let process = try prepare(arguments, input: input, environment: environment)
+        try finish(try prepare(arguments, input: input, environment: environment))
+    }
+
+    /// The path of a program of the system; `nil` if it is not installed.
+    static func program(_ name: String) -> String? {
+        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+        return folders.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+    }
+
+    /// Runs a program of the system in the folder.
+    func runProgram(_ name: String, _ arguments: [String]) throws -> ToolRun {
+        let process = try prepare(arguments, input: nil)
+        process.executableURL = URL(fileURLWithPath: try #require(Workbench.program(name)))
+        return try finish(process)
+    }
+
+    /// Runs a prepared process to its end.
+    private func finish(_ process: Process) throws -> ToolRun {
         // Use files instead of pipes, so that the tool can write without a concurrent reader.
         let output = try stream("output")
         let errors = try stream("errors")

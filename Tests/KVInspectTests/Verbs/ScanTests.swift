@@ -146,4 +146,18 @@ struct ScanTests {
         let run = try bench.run("scan", "S", "--type", "heartRate", "--format", "jsonl")
         #expect(run.code == 0 && run.output.isEmpty && run.errors == "No sample matches.\n")
     }
+
+    @Test("An unknown type is 1 and names the nearest ones; a type of the catalog without samples is 0")
+    func unknownType() throws {
+        for verb in ["scan", "stats"] {
+            let run = try bench.run(verb, "S", "--type", "stepcuont")
+            #expect(run.code == 1 && run.output.isEmpty)
+            #expect(run.errors.contains("No type is called 'stepcuont'. Did you mean 'stepCount'?"), "\(run.errors)")
+            #expect(try bench.run(verb, "S", "--type", "STEPCOUNT").errors.contains("'stepCount'?"))
+            #expect(try bench.run(verb, "S", "--type", "height").code == 0)
+            let steering = try bench.run(verb, "S", "--type", "a\u{1B}[31m\u{202E}\nb")
+            #expect(
+                steering.code == 1 && steering.errors.contains(#"'a\u{1b}[31m\u{202e}\u{a}b'"#), "\(steering.errors)")
+        }
+    }
 }

@@ -65,7 +65,9 @@ struct ArgumentParser {
             throw UsageError("Missing value for '\(option.label)'", subject: (option.label, option.fullHelp))
         }
         if !option.choices.isEmpty, let value = values[option.name], !option.choices.contains(value) {
-            throw UsageError.invalid(value, for: option, reason: ArgumentParser.oneOf(option.choices))
+            let one = option.choices.count > 1 ? "one of " : ""
+            throw UsageError.invalid(
+                value, for: option, reason: "Please provide \(one)\(ArgumentParser.either(option.choices)).")
         }
     }
 
@@ -73,6 +75,12 @@ struct ArgumentParser {
         for (index, argument) in verb.arguments.enumerated() where !argument.isOptional && index >= positionals.count {
             throw UsageError(
                 "Missing expected argument '\(argument.label)'", subject: (argument.label, argument.help))
+        }
+        for (argument, word) in zip(verb.arguments, positionals)
+        where !argument.choices.isEmpty && !argument.choices.contains(word) {
+            throw UsageError(
+                "The value '\(word)' is invalid for '\(argument.label)'. "
+                    + "Please provide \(ArgumentParser.either(argument.choices)).")
         }
         for option in verb.options where option.isRequired && values[option.name] == nil {
             throw UsageError("Missing expected argument '\(option.label)'", subject: (option.label, option.fullHelp))
@@ -90,12 +98,11 @@ struct ArgumentParser {
         return UsageError("Unknown option '\(name)'" + (near.map { ". Did you mean '\($0)'?" } ?? ""))
     }
 
-    /// "Please provide one of 'a', 'b' or 'c'."
-    private static func oneOf(_ choices: [String]) -> String {
+    /// "'a', 'b' or 'c'"
+    private static func either(_ choices: [String]) -> String {
         let quoted = choices.map { "'\($0)'" }
-        if quoted.count == 1 { return "Please provide \(quoted[0])." }
-        let head = quoted.dropLast().joined(separator: ", ")
-        return "Please provide one of \(head) or \(quoted.last ?? "")."
+        guard quoted.count > 1, let last = quoted.last else { return quoted.joined() }
+        return "\(quoted.dropLast().joined(separator: ", ")) or \(last)"
     }
 }
 

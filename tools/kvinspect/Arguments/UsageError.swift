@@ -14,7 +14,7 @@ struct UsageError: Error {
 
     /// The text for the error output.
     var text: String {
-        var lines = ["Error: \(message)"]
+        var lines = ["Error: \(Table.clean(message))"]
         if let subject { lines.append("Help:  \(subject.label)  \(subject.help)") }
         lines.append("Usage: \(verb?.usage ?? "kvinspect <verb>")")
         let command = verb.map { "kvinspect \($0.name)" } ?? "kvinspect"
@@ -37,6 +37,20 @@ enum Suggestion {
         let ranked = candidates.map { (name: $0, distance: distance(Array(word.utf8), Array($0.utf8))) }
         let best = ranked.min { $0.distance < $1.distance }
         return best.flatMap { $0.distance <= max(1, word.utf8.count / 4) ? $0.name : nil }
+    }
+
+    /// The candidates that are nearest, the best first. Case does not count, and what begins like the word is near.
+    static func near(to word: String, among candidates: [String], limit: Int) -> [String] {
+        let small = Array(word.lowercased().utf8)
+        let ranked = candidates.compactMap { name -> (name: String, distance: Int)? in
+            let other = Array(name.lowercased().utf8)
+            let shared = zip(small, other).prefix { $0 == $1 }.count
+            let edits = distance(small, other)
+            if edits <= max(1, small.count / 4) { return (name, edits) }
+            // A beginning of four letters says more than the edits that the rest takes.
+            return shared >= 4 ? (name, small.count + other.count - 2 * shared) : nil
+        }
+        return ranked.sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }.prefix(limit).map(\.name)
     }
 
     /// The number of bytes to insert, delete or replace.

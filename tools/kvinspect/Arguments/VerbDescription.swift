@@ -1,4 +1,5 @@
-/// What a verb takes. The parser, the usage line and the help are all made from this one description.
+/// What a verb takes. The parser, the usage line, the help, the manual page and the completions of shells are all made
+/// from this one description.
 struct VerbDescription: Sendable {
     let name: String
     /// One sentence for the list of verbs and the head of the verb's own help.
@@ -15,16 +16,30 @@ struct VerbDescription: Sendable {
     }
 }
 
+/// What a value names. Shells complete it accordingly.
+enum ValueKind: Sendable {
+    case text
+    case folder
+    case file
+    /// A type of samples.
+    case type
+    /// A verb of the tool.
+    case verb
+}
+
 /// A value that is told apart by its place.
 struct ArgumentDescription: Sendable {
     let name: String
     let help: String
     var isOptional = false
+    /// The only values allowed, when there are few.
+    var choices: [String] = []
+    var kind = ValueKind.text
 
     var label: String { "<\(name)>" }
     var usage: String { isOptional ? "[\(label)]" : label }
 
-    static let store = ArgumentDescription(name: "store", help: "The store's folder.")
+    static let store = ArgumentDescription(name: "store", help: "The store's folder.", kind: .folder)
 }
 
 /// A value or flag that is told apart by its name.
@@ -37,6 +52,7 @@ struct OptionDescription: Sendable {
     /// The only values allowed, when there are few.
     var choices: [String] = []
     var defaultValue: String?
+    var kind = ValueKind.text
 
     var label: String { value.map { "--\(name) <\($0)>" } ?? "--\(name)" }
     var usage: String { isRequired ? label : "[\(label)]" }
@@ -62,7 +78,7 @@ extension OptionDescription {
         choices: ProgressMode.allCases.map(\.rawValue), defaultValue: "auto")
     static let type = OptionDescription(
         name: "type", value: "type", help: "A type by HealthKit identifier or short name, such as stepCount.",
-        isRequired: true)
+        isRequired: true, kind: .type)
     static let from = OptionDescription(name: "from", value: "date", help: "Only samples from this ISO 8601 date on.")
     static let to = OptionDescription(name: "to", value: "date", help: "Only samples before this ISO 8601 date.")
     static let skipDamaged = OptionDescription(

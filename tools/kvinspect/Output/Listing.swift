@@ -8,6 +8,8 @@ struct Listing {
         let columns: [String]
         /// The fields shown in a table.
         var tableColumns: [String]?
+        /// The fields that are numbers of bytes.
+        var sizes: Set<String> = []
     }
 
     /// How much is written at once: enough that calls of the system do not count.
@@ -26,7 +28,9 @@ struct Listing {
         self.console = console
         self.shape = shape
         self.format = format
-        table = Table(columns: shape.tableColumns ?? shape.columns, isStyled: console.isStyled)
+        table = Table(
+            columns: shape.tableColumns ?? shape.columns, sizes: shape.sizes, limit: console.tableWidth,
+            isStyled: console.isStyled)
         switch format {
         case .json:
             writer.beginObject()
@@ -34,7 +38,8 @@ struct Listing {
             writer.key(shape.key)
             writer.beginArray()
         case .csv: try console.write(CSV.line(shape.columns))
-        case .table, .jsonl: break
+        case .table: try console.beginTable()
+        case .jsonl: break
         }
     }
 
@@ -134,6 +139,12 @@ struct Listing {
         try drain()
     }
 
+    /// Hands over what was appended, for those who wait for it.
+    mutating func flush() throws {
+        try drain()
+        try console.flush()
+    }
+
     private mutating func drain() throws {
         try console.write(writer.bytes)
         writer.removeAll()
@@ -171,7 +182,9 @@ enum Answer {
             let cells = JSONValue.object(fields).flattened
             try console.write(CSV.line(cells.map(\.key)))
             try console.write(CSV.line(cells.map(\.value.cell)))
-        case .table: for line in table() { try console.print(line) }
+        case .table:
+            try console.beginTable()
+            for line in table() { try console.print(line) }
         }
     }
 }

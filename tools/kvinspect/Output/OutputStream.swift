@@ -2,15 +2,29 @@
     // The small Foundation has no file handles.
     import Foundation
 #endif
+import LMDB
 
 /// A stream that the tool writes to.
-struct OutputStream {
+struct OutputStream: Sendable {
     private let handle: FileHandle
+
+    init(handle: FileHandle) { self.handle = handle }
 
     static let output = OutputStream(handle: .standardOutput)
     static let error = OutputStream(handle: .standardError)
 
     var isTerminal: Bool { isatty(handle.fileDescriptor) == 1 }
+
+    /// The size of the terminal in characters; `nil` if this is none.
+    var size: (columns: Int, rows: Int)? { FileSystem.terminalSize(of: handle.fileDescriptor) }
+
+    /// Whether the terminal's keys are for this process and its group.
+    var isInForeground: Bool { tcgetpgrp(handle.fileDescriptor) == getpgrp() }
+
+    /// Gives the terminal's keys to a group of processes.
+    func bringToForeground(_ group: Int32) { _ = tcsetpgrp(handle.fileDescriptor, group) }
+
+    func close() throws { try handle.close() }
 
     /// Writes all of it.
     func send(_ bytes: [UInt8]) throws {

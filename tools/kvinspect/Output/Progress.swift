@@ -73,9 +73,24 @@ final class Progress {
         let rate = seconds > 0 ? Int(Double(done) / seconds) : 0
         guard let total, total > 0 else { return "\(verb): \(done) \(unit), \(rate) a second" }
         let share = min(Double(done) / Double(total), 1)
-        let width = max(10, min(40, console.width - 50))
+        var behind = " \(Int(share * 100)) %"
+        if unit == "bytes" {
+            behind += " \(ByteSize.text(done)) of \(ByteSize.text(total))"
+        } else if unit != "%" {
+            behind += " \(done)/\(total) \(unit)"
+        }
+        behind += ", \(Progress.text(secondsLeft: seconds * (1 - share) / max(share, 0.000_001)))"
+        let width = max(10, min(40, console.barWidth - verb.count - 3 - behind.count))
         let filled = Int(share * Double(width))
         let line = String(repeating: "#", count: filled) + String(repeating: "-", count: width - filled)
-        return "\(verb) [\(line)] \(Int(share * 100)) % \(done)/\(total) \(unit)"
+        return CellText.cut("\(verb) [\(line)]\(behind)", to: console.barWidth)
+    }
+
+    /// How long the rest takes if it goes on as fast as until now.
+    static func text(secondsLeft seconds: Double) -> String {
+        guard seconds < 360_000 else { return "days left" }
+        let left = Int(seconds.rounded(.up))
+        if left < 60 { return "\(left) s left" }
+        return left < 3600 ? "\(left / 60) min \(left % 60) s left" : "\(left / 3600) h \(left / 60 % 60) min left"
     }
 }

@@ -1,16 +1,30 @@
+import HealthKV
+
 /// Columns for people. Widths come from the first rows, so that a table of any length streams.
 struct Table {
     /// Rows that are looked at before the first one is printed.
     private static let sampleRows = 200
+    /// The names of columns that nobody reads word by word. They are cut before all others.
+    private static let opaque: Set = ["id", "sample", "token"]
 
     private let columns: [String]
     private var waiting: [[JSONValue]] = []
     private var widths: [Int]?
     private var numeric: [Bool] = []
     private let isStyled: Bool
+    /// The columns of the terminal; `nil` where nothing cuts a line.
+    private let limit: Int?
+    private let sizes: Set<String>
 
-    init(columns: [String], isStyled: Bool) {
+    /// - Parameters:
+    ///   - columns: the names in the heading.
+    ///   - sizes: the names of columns that hold numbers of bytes.
+    ///   - limit: the columns of the terminal, into which the table is made to fit.
+    ///   - isStyled: whether the heading is bold.
+    init(columns: [String], sizes: Set<String> = [], limit: Int? = nil, isStyled: Bool) {
         self.columns = columns
+        self.sizes = sizes
+        self.limit = limit
         self.isStyled = isStyled
     }
 
@@ -25,14 +39,18 @@ struct Table {
     mutating func finish() -> [String] { widths == nil && !waiting.isEmpty ? settle() : [] }
 
     private mutating func settle() -> [String] {
-        var widths = columns.map(\.count)
+        var contents = columns.map { _ in 0 }
         numeric = columns.indices.map { index in
             waiting.allSatisfy { $0[index].isNumber || $0[index] == .null }
                 && waiting.contains { $0[index].isNumber }
         }
         for row in waiting {
-            for (index, value) in row.enumerated() { widths[index] = max(widths[index], Table.clean(value.cell).count) }
+            for (index, value) in row.enumerated() {
+                contents[index] = max(contents[index], CellText.width(of: text(value, index)))
+            }
         }
+        var widths = columns.indices.map { max(contents[$0], CellText.width(of: columns[$0])) }
+        if let limit { shrink(&widths, around: contents, to: limit) }
         self.widths = widths
         let header = line(columns.map { .string($0) })
         let lines = [isStyled ? "\u{1B}[1m\(header)\u{1B}[0m" : header] + waiting.map { line($0) }
@@ -40,11 +58,41 @@ struct Table {
         return lines
     }
 
+    /// Takes columns from ids, then from the widest texts, and at last from headings over numbers, until a line fits.
+    /// Numbers stay whole.
+    private func shrink(_ widths: inout [Int], around contents: [Int], to limit: Int) {
+        let texts = widths.indices.filter { !numeric[$0] }
+        let steps: [(columns: [Int], narrowest: Int)] = [
+            (texts.filter { Table.opaque.contains(columns[$0]) }, 8), (texts, 12), (Array(widths.indices), 4),
+        ]
+        for step in steps {
+            while widths.reduce(2 * (widths.count - 1), +) > limit {
+                let wide = step.columns.filter {
+                    widths[$0] > max(step.narrowest, numeric[$0] ? contents[$0] : 0)
+                }
+                guard let widest = wide.max(by: { widths[$0] < widths[$1] }) else { break }
+                widths[widest] -= 1
+            }
+        }
+    }
+
+    private func text(_ value: JSONValue, _ index: Int) -> String {
+        if case .integer(let bytes) = value, sizes.contains(columns[index]) { return ByteSize.text(Int(bytes)) }
+        // The prefixes that HealthKit's identifiers share would be all that is left of them where they are cut.
+        if limit != nil, columns[index] == "type", case .string(let name) = value {
+            return Table.clean(SampleType(name).shortName)
+        }
+        return Table.clean(value.cell)
+    }
+
     private func line(_ row: [JSONValue]) -> String {
         var line = ""
         for (index, value) in row.enumerated() {
-            let text = Table.clean(value.cell)
-            let padding = String(repeating: " ", count: max(0, (widths?[index] ?? 0) - text.count))
+            let width = widths?[index] ?? 0
+            var text = text(value, index)
+            // A number that is longer than those of the first rows moves the rest of its line.
+            if limit != nil, !value.isNumber { text = CellText.cut(text, to: width) }
+            let padding = String(repeating: " ", count: max(0, width - CellText.width(of: text)))
             if index > 0 { line += "  " }
             line += numeric[index] ? padding + text : index == row.count - 1 ? text : text + padding
         }

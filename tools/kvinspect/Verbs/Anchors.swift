@@ -10,7 +10,7 @@ enum AnchorsVerb: Verb {
             "With 'reset' and a peer's name its places are forgotten: the next pull begins at the beginning of its feed, and "
             + "what is held already is no change. Samples, links and the queue stay.",
         arguments: [
-            .store, .action("'reset' forgets the places of a peer."),
+            .store, .action(Action.self, "'reset' forgets the places of a peer."),
             ArgumentDescription(name: "peer", help: "The peer's name, after 'reset'.", isOptional: true),
         ],
         options: [.peer, .format, .zone, .progress])

@@ -15,7 +15,8 @@ enum BackupVerb: Verb {
 }
 
 extension ArgumentDescription {
-    static let destination = ArgumentDescription(name: "dest", help: "The folder for the copy; it is made.")
+    static let destination = ArgumentDescription(
+        name: "dest", help: "The folder for the copy; it is made.", kind: .folder)
 }
 
 /// What backup and compact share: say what is written, write it, read it back, say how large it is.
@@ -52,7 +53,7 @@ enum StoreCopy {
                 .init("bytes_before", .count(before)), .init("bytes", .count(after)),
                 .init("damaged_values", .count(damaged)),
             ], arguments, console
-        ) { ["\(destination): \(after) bytes, the store has \(before)."] }
+        ) { ["\(Table.clean(destination)): \(ByteSize.text(after)), the store has \(ByteSize.text(before))."] }
         if damaged == 0 { return .clean }
         let values = damaged == 1 ? "1 value" : "\(damaged) values"
         console.say("Damaged: \(values) of the copy cannot be read; 'kvinspect check' tells more.")

@@ -11,7 +11,7 @@ enum CheckVerb: Verb {
             OptionDescription(name: "table", value: "name", help: "Only findings about this table."),
             OptionDescription(
                 name: OptionDescription.type.name, value: "type",
-                help: "Only findings about samples of this type, by HealthKit identifier or short name."),
+                help: "Only findings about samples of this type, by HealthKit identifier or short name.", kind: .type),
             OptionDescription(
                 name: OptionDescription.from.name, value: "date",
                 help: "Only findings about samples that may start at or after this ISO 8601 date."),

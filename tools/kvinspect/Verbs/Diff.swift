@@ -2,8 +2,8 @@ import HealthKV
 
 /// `kvinspect diff A B`
 enum DiffVerb: Verb {
-    private static let first = ArgumentDescription(name: "a", help: "The folder of the first store.")
-    private static let second = ArgumentDescription(name: "b", help: "The folder of the second store.")
+    private static let first = ArgumentDescription(name: "a", help: "The folder of the first store.", kind: .folder)
+    private static let second = ArgumentDescription(name: "b", help: "The folder of the second store.", kind: .folder)
 
     static let description = VerbDescription(
         name: "diff", abstract: "Show the samples and settings in which two stores differ.",
@@ -15,7 +15,7 @@ enum DiffVerb: Verb {
         options: [
             OptionDescription(
                 name: OptionDescription.type.name, value: "type",
-                help: "Only samples of this type, by HealthKit identifier or short name."),
+                help: "Only samples of this type, by HealthKit identifier or short name.", kind: .type),
             .from, .to,
             OptionDescription(
                 name: "content",

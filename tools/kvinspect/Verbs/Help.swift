@@ -1,13 +1,18 @@
 /// `kvinspect help [VERB]`
 enum HelpVerb: Verb {
+    /// The format of the manual page, which is the same for every reader.
+    private static let manual = "man"
+
     static let description = VerbDescription(
         name: "help", abstract: "Show what the tool or one of its verbs does.",
-        arguments: [ArgumentDescription(name: "verb", help: "The verb to explain.", isOptional: true)],
+        arguments: [ArgumentDescription(name: "verb", help: "The verb to explain.", isOptional: true, kind: .verb)],
         options: [
             OptionDescription(
                 name: OptionDescription.format.name, value: "format",
-                help: "How to print; a table is a text for people, the others list verbs with what they take.",
-                choices: OutputFormat.allCases.map(\.rawValue), defaultValue: OutputFormat.table.rawValue)
+                help:
+                    "How to print; a table is a text for people, man the manual page of all verbs, and the others list verbs "
+                    + "with what they take.",
+                choices: OutputFormat.allCases.map(\.rawValue) + [manual], defaultValue: OutputFormat.table.rawValue)
         ])
 
     private static let shape = Listing.Shape(
@@ -15,6 +20,13 @@ enum HelpVerb: Verb {
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let verb = try arguments.optionalArgument("verb").map(Tool.verb(named:))
+        if arguments.text(OptionDescription.format.name) == manual {
+            guard verb == nil else {
+                throw UsageError("The manual page is of all verbs; leave the verb out", verb: description)
+            }
+            try console.print(ManualPage.text(for: Tool.verbs.map { $0.description }))
+            return .clean
+        }
         guard arguments.format != .table else {
             try print(verb?.description, console)
             return .clean
@@ -47,6 +59,7 @@ enum HelpVerb: Verb {
         .object([
             .init("name", .string(argument.name)), .init("help", .string(argument.help)),
             .init("required", .bool(!argument.isOptional)),
+            .init("choices", .array(argument.choices.map { .string($0) })),
         ])
     }
 

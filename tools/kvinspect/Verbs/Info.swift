@@ -86,8 +86,9 @@ enum InfoVerb: Verb {
             ("replica, epoch", "\(info.replica), \(info.epoch)"), ("format version", "\(info.formatVersion)"),
             ("samples", "\(info.samples) of \(info.types) types from \(info.sources) sources"),
             ("bytes per sample", bytesPerSample(info).cell),
-            ("file", "\(info.fileBytes) bytes, \(info.liveBytes) of them live"),
-            ("free pages", "\(info.freePages) of \(info.pageSize) bytes"), ("map", "\(info.mapSize) bytes"),
+            ("file", "\(ByteSize.text(info.fileBytes)), \(ByteSize.text(info.liveBytes)) of them live"),
+            ("free pages", "\(info.freePages) of \(ByteSize.text(info.pageSize))"),
+            ("map", ByteSize.text(info.mapSize)),
             ("last transaction", "\(info.lastTransaction), commit \(info.commit)"), ("token", token.description),
             ("pending", "\(info.pending) operations"), ("readers", "\(info.readers.count)"),
         ]
@@ -97,7 +98,8 @@ enum InfoVerb: Verb {
 
     private static func tables(_ info: StoreInfo, _ console: Console) -> [String] {
         let columns = ["name", "entries", "branch_pages", "leaf_pages", "overflow_pages", "bytes", "fill"]
-        var table = Table(columns: columns, isStyled: console.isStyled)
+        var table = Table(
+            columns: columns, sizes: ["bytes"], limit: console.tableWidth, isStyled: console.isStyled)
         var lines: [String] = []
         for entry in info.tables {
             let record = Self.table(entry, pageSize: info.pageSize)

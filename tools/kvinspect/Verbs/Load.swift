@@ -11,7 +11,8 @@ enum LoadVerb: Verb {
             + "without ids would be doubled. Ends with code 5 when --skip-bad left something out.",
         arguments: [
             .store,
-            ArgumentDescription(name: "file", help: "The lines; - or nothing means the input.", isOptional: true),
+            ArgumentDescription(
+                name: "file", help: "The lines; - or nothing means the input.", isOptional: true, kind: .file),
         ],
         options: [
             OptionDescription(name: "from-line", value: "line", help: "Pass over the lines before this one."),

@@ -10,7 +10,7 @@ enum PendingVerb: Verb {
             "'retry' lets an operation be tried at once, as often as a new one, also after it was refused for good. "
             + "'discard' gives it up: the sample stays here, and the peer stays as it is until the sample changes again.",
         arguments: [
-            .store, .action("'retry' or 'discard'."),
+            .store, .action(Action.self, "'retry' or 'discard'."),
             ArgumentDescription(
                 name: "id", help: "The operation, as the list names it, after an action.", isOptional: true),
         ],

@@ -9,7 +9,8 @@ enum RepairVerb: Verb {
             + "before anything is sent. Ends with code 0 for a sound store, 3 if nothing was lost, and 4 if something was.",
         arguments: [.store],
         options: [
-            OptionDescription(name: "output", value: "folder", help: "The new store: a folder that does not exist."),
+            OptionDescription(
+                name: "output", value: "folder", help: "The new store: a folder that does not exist.", kind: .folder),
             OptionDescription(name: "dry-run", help: "Only say what a repair would give; works in a temporary folder."),
             OptionDescription(
                 name: "include-doubtful",
@@ -114,6 +115,7 @@ enum RepairVerb: Verb {
         if let output, !report.isSound {
             lines.append("To use it: mv \(report.source) \(report.source).damaged && mv \(output) \(report.source)")
         }
-        return lines
+        // Names of types come from the store.
+        return lines.map(Table.clean)
     }
 }

@@ -29,6 +29,7 @@ enum ScanVerb: Verb {
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let query = try Query(arguments)
         let store = try StoreAccess.openForReading(arguments.store)
+        try UnknownType.refuse(query.type, in: store)
         let progress = Progress(arguments, console, unit: "samples")
         var lost: [DamagedRange] = []
         try OutputClosed.end {

@@ -7,7 +7,8 @@ enum SourcesVerb: Verb {
         arguments: [.store], options: [.format, .zone, .progress])
 
     private static let shape = Listing.Shape(
-        key: "sources", columns: ["source", "bundle", "samples", "first", "last", "types", "revisions", "bytes"])
+        key: "sources", columns: ["source", "bundle", "samples", "first", "last", "types", "revisions", "bytes"],
+        sizes: ["bytes"])
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let zone = try arguments.zone()

@@ -27,6 +27,7 @@ extension StatsVerb {
         let from = try arguments.bound("from", in: zone) ?? .distantPast
         let to = try arguments.bound("to", in: zone) ?? .distantFuture
         let store = try StoreAccess.openForReading(arguments.store)
+        try UnknownType.refuse(type, in: store)
         let progress = Progress(arguments, console, unit: "totals")
         var isEmpty = true
         try store.read { transaction in

@@ -43,6 +43,7 @@ enum StatsVerb: Verb {
         let zone = try arguments.zone()
         var query = try query(arguments, zone)
         let store = try StoreAccess.openForReading(arguments.store)
+        try UnknownType.refuse(query.type, in: store)
         let progress = Progress(arguments, console, unit: "%", total: 100)
         var isEmpty = true
         try store.read { transaction in

@@ -11,12 +11,19 @@ enum StoreAccess {
     private static let dataFile = "data.mdb"
 
     /// Opens a store that is there, for reading only.
-    static func openForReading(_ folder: String) throws -> SampleStore {
+    static func openForReading(_ folder: String) throws -> SampleStore { try openForReading(folder, onNotice: tell) }
+
+    /// Opens a store again, of which all has been said.
+    static func reopenForReading(_ folder: String) throws -> SampleStore { try openForReading(folder) { _ in } }
+
+    private static func openForReading(
+        _ folder: String, onNotice: @escaping @Sendable (StoreNotice) -> Void
+    ) throws -> SampleStore {
         guard holdsStore(folder) else { throw noStore(in: folder) }
         var options = SampleStore.Options()
         options.readOnly = true
         options.createIfMissing = false
-        options.onNotice = tell
+        options.onNotice = onNotice
         return try SampleStore.open(at: folder, options: options)
     }
 
@@ -25,7 +32,7 @@ enum StoreAccess {
     @Sendable static func tell(_ notice: StoreNotice) {
         let told: [StoreNotice.Code] = [.withoutLocks, .fileSystem, .permissions, .foreignOwner, .restored]
         guard told.contains(notice.code) else { return }
-        try? OutputStream.error.send(Array("kvinspect: \(notice)\n".utf8))
+        try? OutputStream.error.send(Array("kvinspect: \(Table.clean("\(notice)"))\n".utf8))
     }
 
     static func noStore(in folder: String) -> Failure {

@@ -43,8 +43,11 @@ struct SyncFields {
 
 extension ArgumentDescription {
     /// What to do instead of listing.
-    static func action(_ help: String) -> ArgumentDescription {
-        ArgumentDescription(name: "action", help: help, isOptional: true)
+    static func action<Action: RawRepresentable<String> & CaseIterable>(
+        _ type: Action.Type, _ help: String
+    ) -> ArgumentDescription {
+        ArgumentDescription(
+            name: "action", help: help, isOptional: true, choices: Action.allCases.map(\.rawValue))
     }
 }
 
@@ -57,14 +60,11 @@ extension ParsedArguments {
     var peer: PeerID? { text(OptionDescription.peer.name).map { PeerID($0) } }
 
     /// The action with its subject, the argument that follows it; `nil` to list.
-    func action<Action: RawRepresentable<String> & CaseIterable>(
+    func action<Action: RawRepresentable<String>>(
         of type: Action.Type, on subject: String
     ) throws -> (action: Action, subject: String)? {
-        guard let word = optionalArgument("action") else { return nil }
-        guard let action = Action(rawValue: word) else {
-            let choices = Action.allCases.map { "'\($0.rawValue)'" }.joined(separator: " or ")
-            throw UsageError("The value '\(word)' is invalid for '<action>'. Please provide \(choices).", verb: verb)
-        }
+        // The parser has refused all other words.
+        guard let word = optionalArgument("action"), let action = Action(rawValue: word) else { return nil }
         guard let subject = optionalArgument(subject) else {
             throw UsageError("Missing expected argument '<\(subject)>'", verb: verb)
         }

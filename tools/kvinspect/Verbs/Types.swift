@@ -7,7 +7,8 @@ enum TypesVerb: Verb {
         options: [.format, .zone, .progress])
 
     private static let shape = Listing.Shape(
-        key: "types", columns: ["type", "samples", "shadowed", "first", "last", "unit", "sources", "bytes"])
+        key: "types", columns: ["type", "samples", "shadowed", "first", "last", "unit", "sources", "bytes"],
+        sizes: ["bytes"])
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let zone = try arguments.zone()

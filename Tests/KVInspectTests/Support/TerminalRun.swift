@@ -1,0 +1,41 @@
+#if os(Linux)
+    import Foundation
+    import Testing
+
+    extension Workbench {
+        /// Whether a terminal can be had: `script` runs a program in one.
+        static let hasTerminals = program("script") != nil && program("stty") != nil
+
+        /// Runs the tool in a terminal of a size. Output and error output come as one, with LF as line ends.
+        ///
+        /// - Parameters:
+        ///   - keys: what is typed, each after so many seconds.
+        ///   - meanwhile: runs while the tool does.
+        func runInTerminal(
+            _ arguments: String..., columns: Int, rows: Int = 24, environment: [String: String] = [:],
+            keys: [(after: Double, text: String)] = [], meanwhile: () throws -> Void = {}
+        ) throws -> ToolRun {
+            let words = ([Workbench.tool.path] + arguments).map { "'\($0)'" }.joined(separator: " ")
+            let command = "stty -echo -onlcr cols \(columns) rows \(rows); exec \(words)"
+            let process = try prepare(
+                ["-qec", command, "/dev/null"], input: nil,
+                environment: ["TERM": "xterm", "PAGER": "", "SHELL": "/bin/sh"].merging(environment) { $1 })
+            process.executableURL = URL(fileURLWithPath: try #require(Workbench.program("script")))
+            // A run of tests may be without colours itself.
+            for name in ["COLUMNS", "NO_COLOR"] { process.environment?[name] = environment[name] }
+            let (input, output) = (Pipe(), Pipe())
+            process.standardInput = input
+            process.standardOutput = output
+            try process.run()
+            try meanwhile()
+            for key in keys {
+                Thread.sleep(forTimeInterval: key.after)
+                try input.fileHandleForWriting.write(contentsOf: Data(key.text.utf8))
+            }
+            let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+            process.waitUntilExit()
+            try input.fileHandleForWriting.close()
+            return ToolRun(code: process.terminationStatus, output: ToolRun.words(text), errors: "")
+        }
+    }
+#endif

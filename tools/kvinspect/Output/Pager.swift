@@ -1,0 +1,108 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+#if canImport(Foundation)
+    // The small Foundation starts no processes.
+    import Foundation
+#endif
+
+/// Shows a table that is longer than the screen with the program that the variable PAGER names.
+final class Pager {
+    private let command: String
+    /// The lines that fit on the screen beside the next prompt.
+    private let rows: Int
+    private let terminal: OutputStream
+    /// What was printed while it still fits.
+    private var held: [UInt8] = []
+    private var heldLines = 0
+    private var process: Process?
+    private var input: OutputStream?
+
+    /// `nil` if the user wants no pager, or if there is no screen to be longer than.
+    init?(_ terminal: OutputStream, environment: [String: String]) {
+        guard let command = environment["PAGER"], !command.isEmpty, command != "cat", environment["TERM"] != "dumb",
+            let size = terminal.size, terminal.isInForeground
+        else { return nil }
+        self.command = command
+        self.terminal = terminal
+        rows = size.rows - 1
+    }
+
+    var isRunning: Bool { process != nil }
+
+    /// Takes a part of the table. `atStart` is called before the pager takes the screen.
+    func send(_ bytes: [UInt8], atStart: () -> Void) throws {
+        if let input { return try input.send(bytes) }
+        held += bytes
+        heldLines += bytes.count { $0 == 0x0A }
+        if heldLines > rows {
+            atStart()
+            let input = start()
+            let bytes = held
+            held = []
+            try input.send(bytes)
+        }
+    }
+
+    /// The table has ended: shows what fits, or waits until the reader has left the pager.
+    func finish() throws {
+        guard let process else {
+            let bytes = held
+            held = []
+            return try terminal.send(bytes)
+        }
+        try input?.close()
+        while process.isRunning {
+            followStop(of: process.processIdentifier)
+            usleep(20_000)
+        }
+        terminal.bringToForeground(getpgrp())
+        // A shell that does not find a program, or may not run it, ends with these codes.
+        if process.terminationReason == .exit, [126, 127].contains(process.terminationStatus) {
+            throw Failure("PAGER names '\(command)', which cannot be run. Unset it, or name another program.")
+        }
+    }
+
+    /// Starts the pager, and returns its input; that of the terminal if it does not start.
+    private func start() -> OutputStream {
+        let process = Process()
+        let pipe = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", command]
+        // As git has it: less shows bold headings, and leaves the rest to the user.
+        process.environment = ["LESS": "R"].merging(ProcessInfo.processInfo.environment) { $1 }
+        process.standardInput = pipe
+        // A process that is not in the foreground is stopped when it takes the terminal back.
+        _ = signal(SIGTTOU, SIG_IGN)
+        let (terminal, own) = (terminal, getpgrp())
+        // The reader may leave while the table is still made, and Ctrl-C must then reach this process.
+        process.terminationHandler = { _ in terminal.bringToForeground(own) }
+        guard (try? process.run()) != nil else {
+            input = terminal
+            return terminal
+        }
+        self.process = process
+        // Its group is its own, and only the one in the foreground may read keys. It may have been stopped before that.
+        terminal.bringToForeground(process.processIdentifier)
+        kill(process.processIdentifier, SIGCONT)
+        let input = OutputStream(handle: pipe.fileHandleForWriting)
+        self.input = input
+        return input
+    }
+
+    /// Stops with a pager that Ctrl-Z stopped, and continues it when the shell continues this process.
+    private func followStop(of pager: Int32) {
+        #if os(Linux)
+            guard let status = try? String(contentsOfFile: "/proc/\(pager)/stat", encoding: .utf8),
+                // The name in parentheses may contain any character; the state follows it.
+                status.split(separator: ")").last?.hasPrefix(" T") ?? false
+            else { return }
+            terminal.bringToForeground(getpgrp())
+            kill(0, SIGSTOP)
+            terminal.bringToForeground(pager)
+            kill(pager, SIGCONT)
+        #endif
+    }
+}
