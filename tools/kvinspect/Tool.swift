@@ -11,7 +11,7 @@ struct Tool {
     static let verbs: [any Verb.Type] = [
         InfoVerb.self, TypesVerb.self, SourcesVerb.self, GetVerb.self, ScanVerb.self, StatsVerb.self, ChangesVerb.self,
         AnchorsVerb.self, PendingVerb.self, ConflictsVerb.self, DumpVerb.self, LoadVerb.self, HashVerb.self,
-        CheckVerb.self, RepairVerb.self, BackupVerb.self, CompactVerb.self, HelpVerb.self,
+        CheckVerb.self, RepairVerb.self, ReportVerb.self, BackupVerb.self, CompactVerb.self, HelpVerb.self,
     ]
 
     let console: Console

@@ -21,6 +21,7 @@ struct EveryVerbTests {
         case "get": [verb.name, "S", Fixture.weight]
         case "scan", "stats": [verb.name, "S", "--type", "stepCount"]
         case "repair": [verb.name, "S", "--dry-run"]
+        case "report": [verb.name, "S", "--output", "report.html", "--force"]
         case "backup", "compact": [verb.name, "S", "copy-\(UUID().uuidString)"]
         default: [verb.name, "S"]
         }

@@ -72,6 +72,11 @@ enum StoreAccess {
         }
     }
 
+    /// The size of the file of a store; `nil` where the system does not tell.
+    static func dataBytes(in folder: String) -> Int? {
+        (try? FileManager.default.attributesOfItem(atPath: "\(folder)/\(dataFile)"))?[.size] as? Int
+    }
+
     /// The exit code of an error that the store gave.
     static func code(for error: any Error) -> ExitCode {
         guard let error = error as? StoreError else { return .failed }
