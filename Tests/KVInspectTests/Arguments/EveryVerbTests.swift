@@ -25,6 +25,7 @@ struct EveryVerbTests {
         case "repair": [verb.name, "S", "--dry-run"]
         case "diff": [verb.name, "S", "S"]
         case "page": [verb.name, "S", "2"]
+        case "report": [verb.name, "S", "--output", "report.html", "--force"]
         case "backup", "compact": [verb.name, "S", "copy-\(UUID().uuidString)"]
         default: [verb.name, "S"]
         }

@@ -52,6 +52,11 @@ struct HelpTests {
         #expect(order["value"] as? String == "order" && order["choices"] as? [String] == ["asc", "desc"])
         #expect(order["default"] as? String == "asc" && order["help"] as? String == "Earliest or latest first.")
         #expect(try option("shadowed")["value"] is NSNull && option("type")["required"] as? Bool == true)
+        let report = try #require(
+            (try bench.run("help", "report", "--format", "json").json()["verbs"] as? [[String: Any]])?.first)
+        let output = try #require((report["options"] as? [[String: Any]])?.first)
+        #expect(output["name"] as? String == "output" && output["short"] as? String == "o")
+        #expect(try bench.run("help", "report").output.contains("\n  -o, --output <file>     The page to write"))
         #expect(try bench.run("help", "--format", "jsonl").lines().count == Tool.verbs.count)
     }
 

@@ -43,6 +43,9 @@ struct UsageTests {
             (["get", "S"], "Error: Missing expected argument '<id>'"),
             (["--frobnicate"], "Error: Unknown option '--frobnicate'"),
             (["help", "nothing"], "Error: Unknown verb 'nothing'"),
+            (["report", "S"], "Error: Missing expected argument '--output <file>'"),
+            (["report", "S", "-o"], "Error: Missing value for '--output <file>'"),
+            (["report", "S", "-f"], "Error: Unknown option '-f'"),
             (["load", "S", "--from-line", "first"], "Error: The value 'first' is invalid for '--from-line <line>'"),
         ]
         for (arguments, words) in cases {
@@ -71,7 +74,7 @@ struct UsageTests {
     @Test("Verbs that are only planned are unknown")
     func laterVerbs() throws {
         let later = [
-            "import", "export", "report",
+            "import", "export",
         ]
         let help = try bench.run("help").output
         for verb in later {
@@ -91,6 +94,9 @@ struct UsageTests {
         for words in [["--tz", "-05:00"], ["--tz=-05:00"]] {
             let zoned = try ArgumentParser.parse(["S", "--type", "a"] + words, for: verb)
             #expect(try zoned.zone().offset(at: 0) == -5 * 3600)
+        }
+        for words in [["-o", "a"], ["-o=a"], ["--output", "a"], ["--output=a"]] {
+            #expect(try ArgumentParser.parse(["S"] + words, for: ReportVerb.description).text("output") == "a")
         }
         let dashed = try ArgumentParser.parse(["--type=a=b", "--", "--store"], for: verb)
         #expect(dashed.store == "--store" && dashed.text("type") == "a=b")

@@ -53,12 +53,15 @@ struct InfoTests {
 
     @Test("A folder without a store is an error that names the folder and the remedy, and creates nothing")
     func missing() throws {
-        for verb in [["info"], ["types"], ["sources"], ["dump"], ["hash"], ["check"], ["get"], ["scan"], ["changes"]] {
-            let rest = verb == ["get"] ? ["x"] : verb == ["scan"] ? ["--type", "a"] : []
+        for verb in [
+            ["info"], ["types"], ["sources"], ["dump"], ["hash"], ["check"], ["get"], ["scan"], ["changes"], ["report"],
+        ] {
+            let rest =
+                verb == ["get"] ? ["x"] : verb == ["scan"] ? ["--type", "a"] : verb == ["report"] ? ["-o", "r"] : []
             let run = try bench.run(verb + ["nowhere"] + rest, input: nil)
             #expect(run.code == 1 && run.output.isEmpty, "\(verb)")
             #expect(run.errors.contains("nowhere") && run.errors.contains("load"), "\(run.errors)")
-            #expect(!FileManager.default.fileExists(atPath: bench.path("nowhere")))
+            #expect(!bench.exists("nowhere") && !bench.exists("r"))
         }
     }
 
@@ -70,6 +73,7 @@ struct InfoTests {
             ["info", "S"], ["types", "S"], ["sources", "S"], ["get", "S", "weight-1"],
             ["scan", "S", "--type", "stepCount"],
             ["changes", "S"], ["dump", "S"], ["hash", "S"], ["check", "S"],
+            ["report", "S", "-o", "report.html"],
             ["backup", "S", "B"],
             ["compact", "S", "C"],
         ]

@@ -30,6 +30,21 @@
             #expect(!bench.exists("N"))
         }
 
+        @Test("An interrupted report leaves no file, and the file that it would have replaced")
+        func reporting() throws {
+            let before = try FileManager.default.contentsOfDirectory(atPath: bench.folder.path).filter(isPage)
+            for words in [[], ["--force"]] {
+                let run = try bench.interrupted(["report", "S", "-o", "page.html", "--progress", "json"] + words)
+                #expect(run.code == 1 && run.errors.hasSuffix("Error: Interrupted.\n"), "\(run.code) \(run.errors)")
+            }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.path).filter(isPage) == before)
+            try Data("old".utf8).write(to: bench.folder.appendingPathComponent("page.html"))
+            _ = try bench.interrupted(["report", "S", "-o", "page.html", "--force"])
+            #expect(try String(contentsOfFile: bench.path("page.html"), encoding: .utf8) == "old")
+        }
+
+        private func isPage(_ name: String) -> Bool { name.contains("page") }
+
         @Test("An interrupted copy leaves nothing", arguments: ["backup", "compact"])
         func copying(verb: String) throws {
             let before = try FileManager.default.contentsOfDirectory(atPath: bench.folder.path).filter {

@@ -58,7 +58,7 @@ struct SalvagedDumpTests {
         try zero(pages: 1..<2)
         let run = try bench.run("info", "S", "--format", "json")
         let json = try run.json()
-        #expect(run.code == 2 && json["damaged"] as? Bool == true && run.errors.contains("The store is damaged: "))
+        #expect(run.code == 2 && json["damaged"] as? Bool == true && run.errors.contains("is damaged: "))
         #expect(json["identity"] as? String == sound["identity"] as? String)
         #expect(json["format_version"] as? Int == 1)
         let metas = try #require(json["metas"] as? [[String: Any]])

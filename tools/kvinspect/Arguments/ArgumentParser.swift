@@ -34,7 +34,7 @@ struct ArgumentParser {
                 continue
             }
             let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            guard let option = verb.options.first(where: { "--\($0.name)" == parts[0] }) else {
+            guard let option = verb.options.first(where: { $0.isNamed(parts[0]) }) else {
                 throw unknownOption(parts[0])
             }
             try read(option, attached: parts.count > 1 ? parts[1] : nil, from: &rest)

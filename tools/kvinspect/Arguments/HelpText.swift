@@ -21,7 +21,7 @@ enum HelpText {
         if !verb.arguments.isEmpty {
             parts.append(section("ARGUMENTS", verb.arguments.map { ($0.label, $0.help) }, width))
         }
-        let options = verb.options.map { ($0.label, $0.fullHelp) } + [("-h, --help", OptionDescription.help.help)]
+        let options = verb.options.map { ($0.helpLabel, $0.fullHelp) } + [("-h, --help", OptionDescription.help.help)]
         parts.append(section("OPTIONS", options, width))
         return parts.joined(separator: "\n\n")
     }

@@ -45,6 +45,8 @@ struct ArgumentDescription: Sendable {
 /// A value or flag that is told apart by its name.
 struct OptionDescription: Sendable {
     let name: String
+    /// One letter that may stand for the name.
+    var short: String?
     /// What stands for the value in the help; `nil` for a flag.
     var value: String?
     let help: String
@@ -56,6 +58,11 @@ struct OptionDescription: Sendable {
 
     var label: String { value.map { "--\(name) <\($0)>" } ?? "--\(name)" }
     var usage: String { isRequired ? label : "[\(label)]" }
+    /// The label with the short form before it.
+    var helpLabel: String { short.map { "-\($0), \(label)" } ?? label }
+
+    /// Whether a word of the command line means the option.
+    func isNamed(_ word: String) -> Bool { word == "--\(name)" || short.map { word == "-\($0)" } ?? false }
 
     /// The help with what the parser itself knows of the option.
     var fullHelp: String {

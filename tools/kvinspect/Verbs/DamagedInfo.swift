@@ -18,7 +18,7 @@ struct DamagedInfo {
 
     func print(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         try Answer.print(fields, arguments, console) { fields.flatMap { PageFields.lines(of: $0, console) } }
-        console.say("The store is damaged: \(reason)")
+        console.say("Error: \(Table.clean(reason))")
         return .damage
     }
 

@@ -66,8 +66,9 @@ enum HelpVerb: Verb {
     /// A flag has no value.
     private static func fields(of option: OptionDescription) -> JSONValue {
         .object([
-            .init("name", .string(option.name)), .init("value", .optional(option.value)),
-            .init("help", .string(option.help)), .init("required", .bool(option.isRequired)),
+            .init("name", .string(option.name)), .init("short", .optional(option.short)),
+            .init("value", .optional(option.value)), .init("help", .string(option.help)),
+            .init("required", .bool(option.isRequired)),
             .init("default", .optional(option.defaultValue)),
             .init("choices", .array(option.choices.map { .string($0) })),
         ])

@@ -90,6 +90,11 @@ enum StoreAccess {
         return identity(folder).map { $0 == identity(other) } ?? false
     }
 
+    /// The size of the file of a store; `nil` where the system does not tell.
+    static func dataBytes(in folder: String) -> Int? {
+        (try? FileManager.default.attributesOfItem(atPath: "\(folder)/\(dataFile)"))?[.size] as? Int
+    }
+
     /// The exit code of an error that the store gave.
     static func code(for error: any Error) -> ExitCode {
         guard let error = error as? StoreError else { return .failed }
