@@ -45,6 +45,7 @@ struct UsageTests {
             (["help", "nothing"], "Error: Unknown verb 'nothing'"),
             (["report", "S"], "Error: Missing expected argument '--output <file>'"),
             (["report", "S", "-o"], "Error: Missing value for '--output <file>'"),
+            (["report", "S", "-o", ""], "Error: The value '' is invalid for '--output <file>'"),
             (["report", "S", "-f"], "Error: Unknown option '-f'"),
             (["load", "S", "--from-line", "first"], "Error: The value 'first' is invalid for '--from-line <line>'"),
         ]

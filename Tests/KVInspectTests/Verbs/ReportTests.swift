@@ -162,8 +162,7 @@ struct ReportTests {
         try bench.load("S", (lines + Fixture.lines.split(separator: "\n").map(String.init)).joined(separator: "\n"))
         let rows = try page("S", ["--tz", "UTC"]).html.rows("Longest gaps by type")
         #expect(rows.count == 5 && rows[0][0] == "stepCount")
-        #expect(
-            rows[0][1...] == ["1612 days 8 h", "2019-12-31 00:00", "2024-05-31 08:00"] || rows[0][1].hasPrefix("1,"))
+        #expect(rows[0][1...] == ["1,533 days 8 h", "2020-03-20 00:00", "2024-05-31 08:00"])
         #expect(rows[1] == ["14 days", "2020-01-20 00:00", "2020-02-03 00:00"] && rows[2][0] == "2 days")
     }
 
@@ -203,7 +202,8 @@ struct ReportTests {
             let run = try bench.run("report", "S", "-o", file, "--force")
             #expect(run.code == 1 && run.errors.contains(words), "\(file): \(run.errors)")
         }
-        #expect(try bench.run("report", "S", "-o", "nowhere/page.html").errors.contains("cannot be written"))
+        let run = try bench.run("report", "S", "-o", "nowhere/page.html")
+        #expect(run.errors == "Error: nowhere/page.html cannot be written: its folder does not exist.\n")
         try bench.expectClean("S")
         #expect(try FileManager.default.contentsOfDirectory(atPath: bench.path("S")).allSatisfy { !$0.contains("new") })
     }
@@ -230,7 +230,8 @@ struct ReportTests {
         #expect(try html.rows("Findings of the check").map { $0[0] } == ["chunkUnreadable"])
         let lost = try html.rows("Samples that are missing or doubtful, by the days on which they begin")
         #expect(lost == [["stepCount", "not readable", "–", "2024-01-01", "2024-01-01"]])
-        #expect(try html.rows("Types of samples, those with the most first").count == 2)
+        let types = try html.rows("Types of samples, those with the most first")
+        #expect(types.count == 2 && types.map(\.last) == ["6,003", "1"])
         #expect(try html.rows("Tables of the file").count > 10)
     }
 

@@ -1,7 +1,8 @@
 /// Writes HTML that is well-formed XML too: what is opened is closed, and every text is escaped.
 struct HTMLWriter {
-    /// The characters of a stored text that are shown at most.
-    private static let longestText = 80
+    /// The characters of a name, and of a sentence about the file, that are shown at most.
+    private static let longestName = 80
+    private static let longestSentence = 200
 
     private(set) var bytes: [UInt8] = []
 
@@ -34,14 +35,17 @@ struct HTMLWriter {
 
     /// A text that came from elsewhere: control characters are spelled out, its direction stays its own, and it is cut
     /// where it is long.
-    mutating func stored(_ text: String) {
-        element("bdi", text: HTMLWriter.shown(text))
-    }
+    mutating func stored(_ text: String) { element("bdi", text: HTMLWriter.shown(text)) }
 
-    /// A stored text as it may stand in an attribute or a title.
-    static func shown(_ text: String) -> String {
+    /// A name from elsewhere as it may stand in an attribute or a title.
+    static func shown(_ name: String) -> String { shown(name, atMost: longestName) }
+
+    /// A sentence of the store about its file, which may hold names.
+    static func shown(sentence: String) -> String { shown(sentence, atMost: longestSentence) }
+
+    private static func shown(_ text: String, atMost limit: Int) -> String {
         let clean = Table.clean(text)
-        return clean.count <= longestText ? clean : "\(clean.prefix(longestText - 1))…"
+        return clean.count <= limit ? clean : "\(clean.prefix(limit - 1))…"
     }
 
     mutating func line() { bytes.append(0x0A) }

@@ -18,6 +18,9 @@ struct NewFile {
         guard NewFile.folder(of: path) != URL(fileURLWithPath: store).resolvingSymlinksInPath().path else {
             throw Failure("\(path) lies in the folder of the store. Choose a place outside.")
         }
+        guard FileManager.default.fileExists(atPath: NewFile.folder(of: path)) else {
+            throw Failure("\(path) cannot be written: its folder does not exist.")
+        }
         // A link is itself what has the name, wherever it leads.
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return }
         guard replaces else { throw exists }

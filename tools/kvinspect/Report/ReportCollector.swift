@@ -125,10 +125,10 @@ struct ReportCollector {
         of type: TypeSummary, _ tally: TypeTally, _ lost: [DamagedRange], _ rank: Int
     ) -> TypeFacts {
         let name = type.type.shortName
-        facts.health.lost += lost.map { range in
+        facts.health.lost += ReportCollector.joined(lost).map { range in
             HealthFacts.LostPart(
-                type: name, what: "not readable", samples: nil, from: range.starts.from,
-                to: range.starts.to == .distantFuture ? nil : range.starts.to + -1)
+                type: name, what: "not readable", samples: nil, from: range.from,
+                to: range.to == .distantFuture ? nil : range.to + -1)
         }
         var facts = TypeFacts(
             name: name, recorded: type.samples, bytes: self.facts.health.isSalvaged ? nil : type.bytes,
@@ -139,6 +139,17 @@ struct ReportCollector {
             facts.gaps = tally.gaps.longest(ReportCollector.gaps, without: lost.map(\.starts))
         }
         return facts
+    }
+
+    /// Joins ranges, ordered by their begin, that touch.
+    private static func joined(_ lost: [DamagedRange]) -> [TimeRange] {
+        lost.map(\.starts).reduce(into: []) { joined, range in
+            if let last = joined.last, range.from <= last.to {
+                joined[joined.count - 1].to = max(last.to, range.to)
+            } else {
+                joined.append(range)
+            }
+        }
     }
 
     /// Counts the samples of a type. Returns what was passed over.

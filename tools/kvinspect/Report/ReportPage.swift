@@ -79,7 +79,7 @@ struct ReportPage {
                 html.text(
                     "\(ReportText.count(facts.samples, "sample")) of \(ReportText.count(facts.types.count, "type")) from "
                         + "\(ReportText.count(facts.sources.count, "source")). Made on \(text.time(facts.made)). Times are in the "
-                        + "zone \(facts.zone.timeZone.identifier). Counts and times only: no health value is on this page."
+                        + "zone \(text.zoneName). Counts and times only: no health value is on this page."
                 )
             }
         }
@@ -123,14 +123,16 @@ struct ReportPage {
                 "The store cannot be read as it is. The samples of this page were searched for in its pages, as 'kvinspect "
                     + "repair' does; sizes of tables and types are left out.", to: &html)
         }
-        for part in health.unread { note("Could not be read: \(HTMLWriter.shown(part)).", to: &html) }
+        for part in health.unread { note("Could not be read: \(HTMLWriter.shown(sentence: part)).", to: &html) }
         for part in health.unexamined.prefix(ReportPage.rowsMax) {
-            note("Not looked at: \(HTMLWriter.shown(part)).", to: &html)
+            note("Not looked at: \(HTMLWriter.shown(sentence: part)).", to: &html)
         }
         if !health.findings.isEmpty {
             var table = makeTable("Findings of the check", ["Code", "Table", "Detail"])
             for finding in health.findings {
-                table.append(.text(finding.kind.rawValue), [.stored(finding.table), .stored(finding.detail)])
+                table.append(
+                    .text(finding.kind.rawValue),
+                    [.stored(finding.table), .text(HTMLWriter.shown(sentence: finding.detail))])
             }
             table.write(to: &html)
             noteRest(health.omitted, "finding", to: &html)
@@ -192,17 +194,18 @@ struct ReportPage {
 
     private func writeTypes(to html: inout HTMLWriter) {
         if facts.types.isEmpty { return note("There are no samples.", to: &html) }
+        // Of a damaged store not all samples can be read that it has counted.
+        let isIncomplete = facts.types.contains { $0.recorded != $0.span.samples }
         var table = makeTable(
             "Types of samples, those with the most first",
-            [
-                "Type", "#Samples", "#Share", "First", "Last", "#Size", "#Bytes per sample",
-            ])
+            ["Type", "#Samples", "#Share", "First", "Last", "#Size", "#Bytes per sample"]
+                + (isIncomplete ? ["#Samples by the store's count"] : []))
         for type in facts.types.prefix(ReportPage.rowsMax) {
             table.append(
                 .stored(type.name),
                 [
                     .count(type.span.samples), share(type.span), .time(type.span.first), .time(type.span.last),
-                    .size(type.bytes), .decimal(type.bytesPerSample),
+                    .size(type.bytes), .decimal(type.bytesPerSample), .count(type.recorded),
                 ])
         }
         table.write(to: &html)

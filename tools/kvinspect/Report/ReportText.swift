@@ -4,6 +4,9 @@ import HealthKV
 struct ReportText {
     let zone: Zone
 
+    /// The name of the zone.
+    var zoneName: String { zone.timeZone == .gmt ? "UTC" : zone.timeZone.identifier }
+
     /// What stands where there is no number.
     static let nothing = "–"
 

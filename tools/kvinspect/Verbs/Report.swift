@@ -18,9 +18,13 @@ enum ReportVerb: Verb {
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let zone = try arguments.zone()
+        let name = arguments.text("output") ?? ""
+        guard !name.isEmpty else {
+            throw arguments.invalid("output", reason: "Please provide a name such as report.html.")
+        }
         guard StoreAccess.holdsStore(arguments.store) else { throw StoreAccess.noStore(in: arguments.store) }
         let file = try NewFile(
-            arguments.text("output") ?? "", replaces: arguments.flag("force"), outside: arguments.store)
+            name, replaces: arguments.flag("force"), outside: arguments.store)
         let outcome = try WatchedProcess.run()
         switch outcome {
         case .ended(let code): return code
