@@ -1,7 +1,7 @@
 import Testing
 
-/// An element of a page that was parsed as XML, strictly: what opens closes in order, texts and attributes are escaped,
-/// ids occur once, and references lead somewhere.
+/// An element of a page that was parsed as XML, strictly: what opens closes in order, texts and attributes are
+/// escaped, ids occur once, and references lead somewhere.
 final class MarkupNode {
     let name: String
     let attributes: [String: String]

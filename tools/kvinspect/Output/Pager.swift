@@ -54,10 +54,7 @@ final class Pager {
             return try terminal.send(bytes)
         }
         try input?.close()
-        while process.isRunning {
-            followStop(of: process.processIdentifier)
-            usleep(20_000)
-        }
+        process.waitUntilExit()
         terminal.bringToForeground(getpgrp())
         // A shell that does not find a program, or may not run it, ends with these codes.
         if process.terminationReason == .exit, [126, 127].contains(process.terminationStatus) {
@@ -85,24 +82,38 @@ final class Pager {
         }
         self.process = process
         // Its group is its own, and only the one in the foreground may read keys. It may have been stopped before that.
-        terminal.bringToForeground(process.processIdentifier)
-        kill(process.processIdentifier, SIGCONT)
+        Pager.continue(process.processIdentifier, on: terminal)
+        #if os(Linux)
+            let pager = process.processIdentifier
+            // A thread of its own, because the one that makes the table may wait until the pager reads.
+            Thread.detachNewThread { Pager.followStops(of: pager, on: terminal) }
+        #endif
         let input = OutputStream(handle: pipe.fileHandleForWriting)
         self.input = input
         return input
     }
 
-    /// Stops with a pager that Ctrl-Z stopped, and continues it when the shell continues this process.
-    private func followStop(of pager: Int32) {
-        #if os(Linux)
-            guard let status = try? String(contentsOfFile: "/proc/\(pager)/stat", encoding: .utf8),
-                // The name in parentheses may contain any character; the state follows it.
-                status.split(separator: ")").last?.hasPrefix(" T") ?? false
-            else { return }
-            terminal.bringToForeground(getpgrp())
-            kill(0, SIGSTOP)
-            terminal.bringToForeground(pager)
-            kill(pager, SIGCONT)
-        #endif
+    /// Gives the keys to the pager's group, and continues it.
+    private static func `continue`(_ pager: Int32, on terminal: OutputStream) {
+        terminal.bringToForeground(pager)
+        kill(-pager, SIGCONT)
     }
+
+    #if os(Linux)
+        /// Stops this process, too, when Ctrl-Z has stopped the pager, and continues the pager when the shell continues
+        /// this process. Otherwise the shell would wait for both. Returns when the pager has ended.
+        private static func followStops(of pager: Int32, on terminal: OutputStream) {
+            while let status = try? String(contentsOfFile: "/proc/\(pager)/stat", encoding: .utf8) {
+                // The name in parentheses may contain any character; the state follows it.
+                if status.split(separator: ")").last?.hasPrefix(" T") ?? false {
+                    terminal.bringToForeground(getpgrp())
+                    kill(0, SIGSTOP)
+                    // The stop reaches another thread first, and this one within the pause, whose rest follows it.
+                    usleep(100_000)
+                    Pager.continue(pager, on: terminal)
+                }
+                usleep(50_000)
+            }
+        }
+    #endif
 }
