@@ -59,7 +59,7 @@ struct DensityCalendarTests {
         #expect((0...4).map(mixed.range) == [0..<1, 1..<3, 3..<5, 5..<7, 7..<9])
         let equal = scale([9, 0, 9])
         #expect([0, 9].map(equal.level) == [0, 4])
-        #expect((1...4).compactMap(equal.range) == [9..<10])
+        #expect((0...4).compactMap(equal.range) == [0..<1, 9..<10])
         #expect(scale([0]).level(of: 0) == 0)
     }
 }

@@ -95,6 +95,7 @@ struct LevelScale {
 
     /// The counts of a level; `nil` where it has none.
     func range(of level: Int) -> Range<Int>? {
-        bounds[level] < bounds[level + 1] ? bounds[level]..<bounds[level + 1] : nil
+        if level == 0 { return 0..<1 }
+        return bounds[level] < bounds[level + 1] ? bounds[level]..<bounds[level + 1] : nil
     }
 }

@@ -1,5 +1,6 @@
-#if canImport(Foundation)
-    // The small Foundation does not make links.
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
     import Foundation
 #endif
 
