@@ -90,7 +90,7 @@
             try loadMany()
             let run = try bench.runInTerminal(
                 "scan", "S", "--type", "heartRate", columns: 100, rows: 10, environment: ["PAGER": "less"],
-                keys: [(1, " "), (0.5, "q")])
+                keys: [("count/min", " "), ("count/min", "q")])
             #expect(run.code == 0 && run.output.contains("count/min"), "\(run.output)")
         }
 
@@ -106,7 +106,7 @@
         @Test("watch draws one view over the other, and Ctrl-C ends it with 0")
         func watch() throws {
             let run = try bench.runInTerminal(
-                "watch", "S", "--interval", "0.1", columns: 70, rows: 30, keys: [(2, "\u{3}")])
+                "watch", "S", "--interval", "0.1", columns: 70, rows: 30, keys: [("look 3", "\u{3}")])
             #expect(run.code == 0)
             #expect(run.output.contains("look 1") && run.output.contains("look 3"), "\(run.output)")
             #expect(run.output.contains("\u{1B}[8A") && run.output.hasSuffix("\u{1B}[J"), "the cursor stands below it")

@@ -9,11 +9,10 @@
         /// Runs the tool in a terminal of a size. Output and error output come as one, with LF as line ends.
         ///
         /// - Parameters:
-        ///   - keys: what is typed, each after so many seconds.
-        ///   - meanwhile: runs while the tool does.
+        ///   - keys: what is typed, each as soon as a text has been printed.
         func runInTerminal(
             _ arguments: String..., columns: Int, rows: Int = 24, environment: [String: String] = [:],
-            keys: [(after: Double, text: String)] = [], meanwhile: () throws -> Void = {}
+            keys: [(seen: String, text: String)] = []
         ) throws -> ToolRun {
             let words = ([Workbench.tool.path] + arguments).map { "'\($0)'" }.joined(separator: " ")
             let command = "stty -echo -onlcr cols \(columns) rows \(rows); exec \(words)"
@@ -27,12 +26,15 @@
             process.standardInput = input
             process.standardOutput = output
             try process.run()
-            try meanwhile()
-            for key in keys {
-                Thread.sleep(forTimeInterval: key.after)
-                try input.fileHandleForWriting.write(contentsOf: Data(key.text.utf8))
+            var (bytes, keys) = (Data(), keys)
+            while case let piece = output.fileHandleForReading.availableData, !piece.isEmpty {
+                bytes += piece
+                if let key = keys.first, bytes.range(of: Data(key.seen.utf8)) != nil {
+                    try input.fileHandleForWriting.write(contentsOf: Data(key.text.utf8))
+                    keys.removeFirst()
+                }
             }
-            let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+            let text = String(decoding: bytes, as: UTF8.self)
             process.waitUntilExit()
             try input.fileHandleForWriting.close()
             return ToolRun(code: process.terminationStatus, output: ToolRun.words(text), errors: "")

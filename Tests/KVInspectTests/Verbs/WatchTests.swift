@@ -13,25 +13,28 @@ struct WatchTests {
         try bench.load("S", Fixture.lines)
     }
 
-    /// Runs `watch`, and calls `body` after each line with all that it has printed so far.
+    /// Runs `watch`, and calls `body` after each line with all that it has printed so far, until `body` returns `false`
+    /// or the tool ends.
     private func watch(
-        _ arguments: [String], _ body: (_ looks: [[String: Any]]) throws -> Void
+        _ arguments: [String], _ body: (_ looks: [[String: Any]]) throws -> Bool
     ) throws -> (looks: [[String: Any]], code: Int32, errors: String) {
         let process = try bench.prepare(["watch", "S", "--interval", "0.05"] + arguments, input: nil)
         let (output, errors) = (Pipe(), Pipe())
         process.standardOutput = output
         process.standardError = errors
         try process.run()
-        var (looks, rest) = ([] as [[String: Any]], Data())
-        while case let piece = output.fileHandleForReading.availableData, !piece.isEmpty {
+        var (looks, rest, goesOn) = ([] as [[String: Any]], Data(), true)
+        while goesOn, case let piece = output.fileHandleForReading.availableData, !piece.isEmpty {
             rest += piece
-            while let end = rest.firstIndex(of: 0x0A) {
+            while goesOn, let end = rest.firstIndex(of: 0x0A) {
                 let line = rest[rest.startIndex..<end]
                 looks.append(try #require(try JSONSerialization.jsonObject(with: line) as? [String: Any]))
                 rest = Data(rest[(end + 1)...])
-                try body(looks)
+                goesOn = try body(looks)
             }
         }
+        // The tool ends when nobody reads its output any more.
+        try output.fileHandleForReading.close()
         process.waitUntilExit()
         let said = String(decoding: errors.fileHandleForReading.availableData, as: UTF8.self)
         return (looks, process.terminationStatus, ToolRun.words(said))
@@ -66,7 +69,7 @@ struct WatchTests {
     func writes() throws {
         let store = try SampleStore.open(at: bench.path("S"))
         var step = 0
-        let (looks, code, errors) = try watch(["--count", "60"]) { looks in
+        let (looks, code, errors) = try watch(["--count", "2000"]) { looks in
             step += 1
             switch step {
             case 2:
@@ -80,6 +83,7 @@ struct WatchTests {
             case 6: try store.write { try $0.delete(.id(SampleID(Fixture.weight)!)) }
             default: break
             }
+            return step < 6 || sum("deleted", looks) == 0
         }
         #expect(code == 0, "\(errors)")
         #expect(sum("added", looks) == 22 && sum("deleted", looks) == 1, "\(looks)")
@@ -109,9 +113,10 @@ struct WatchTests {
         }
         #expect(looks[0]["readers"] as? Int == 1 && looks[0]["oldest_reader"] is Int)
         var held: [Int] = []
-        _ = try watch(["--interval", "0.4", "--count", "4"]) { _ in
-            usleep(150_000)
+        _ = try watch(["--interval", "1", "--count", "3"]) { _ in
+            usleep(100_000)
             held.append(try store.info().readers.filter { $0.transaction != nil }.count)
+            return true
         }
         #expect(held.allSatisfy { $0 == 0 }, "\(held)")
     }
@@ -121,7 +126,7 @@ struct WatchTests {
         try bench.load("other", Fixture.lines.split(separator: "\n").prefix(2).joined(separator: "\n"))
         let store = try SampleStore.open(at: bench.path("S"))
         var step = 0
-        let (looks, code, errors) = try watch(["--count", "40"]) { _ in
+        let (looks, code, errors) = try watch(["--count", "2000"]) { looks in
             step += 1
             switch step {
             case 3: try store.compactInPlace()
@@ -132,6 +137,7 @@ struct WatchTests {
                 try FileManager.default.moveItem(atPath: bench.path("other"), toPath: bench.path("S"))
             default: break
             }
+            return step < 20 || !looks.contains { $0["restarted"] as? Bool == true }
         }
         // Between the two moves there was no store for a moment.
         if code == 1 {
