@@ -97,16 +97,23 @@ final class Wire: Sendable {
         }
     }
 
-    /// Waits until a call is overdue; the deadlines of other calls never expire.
+    /// Waits until a call is overdue; the deadlines of other calls never expire, except in a process that gets so little
+    /// time that another call took the deadline of the one that hangs: then that one must end, too.
     /// - Parameter hungInHealth: the number of HealthKit calls that have not returned.
     func waitForDeadline(_ hungInHealth: () -> Int) async throws {
+        var looks = 0
         while true {
             // The timer of a finished call must not consume the deadline of the next one.
             try Task.checkCancellation()
             if takeOverdue(hungInHealth()) { return }
+            looks += 1
+            if looks > Wire.mostLooks, hungCalls + hungInHealth() > 0 { return }
             try await Task.sleep(for: .milliseconds(1))
         }
     }
+
+    /// More than any call needs that returns.
+    private static let mostLooks = 5_000
 
     private func takeOverdue(_ hungInHealth: Int) -> Bool {
         state.withLock { state in
