@@ -15,14 +15,19 @@ struct StoreCheck {
         _ snapshot: borrowing Snapshot, _ transaction: UInt64, from first: CheckPart = .pages,
         _ progress: (Double) -> Bool
     ) throws -> CheckReport {
-        let parts = CheckPart.allCases.drop { $0 != first }
-        for part in parts {
-            try run(part, snapshot, transaction, progress)
-            guard progress(StoreCheck.share(after: part)) else {
+        var goesOn = true
+        func step(_ share: Double) -> Bool {
+            if goesOn { goesOn = progress(share) }
+            return goesOn
+        }
+        for part in CheckPart.allCases.drop(while: { $0 != first }) {
+            try run(part, snapshot, transaction, step)
+            guard part == .peers || step(StoreCheck.share(after: part)) else {
                 log.report.stoppedAt = part
                 break
             }
         }
+        _ = progress(1)
         log.locateChunks(snapshot)
         return log.report
     }

@@ -97,8 +97,8 @@ final class Wire: Sendable {
         }
     }
 
-    /// Waits until a call is overdue; the deadlines of other calls never expire, except in a process that gets so little
-    /// time that another call took the deadline of the one that hangs: then that one must end, too.
+    /// Waits until a call is overdue; the deadlines of other calls never expire, except in a process that gets so
+    /// little time that another call took the deadline of the one that hangs: then that one must end, too.
     /// - Parameter hungInHealth: the number of HealthKit calls that have not returned.
     func waitForDeadline(_ hungInHealth: () -> Int) async throws {
         var looks = 0
