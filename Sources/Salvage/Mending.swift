@@ -28,7 +28,7 @@ struct Mending {
         guard left > 0 else { return false }
         left -= 1
         // The fields, the key, the bound, a directory of all columns and a checksum for each kilobyte.
-        let most = min(bytes.count, StoredValue.keyOffset + key.count + 32 + 8 * 40 + bytes.count / 256 + 8)
+        let most = min(bytes.count, StoredValue.keyOffsetLimit + key.count + 32 + 8 * 40 + bytes.count / 256 + 8)
         var hits: [Int] = []
         for bit in 0..<8 * most {
             bytes[bit / 8] ^= 1 << (bit % 8)

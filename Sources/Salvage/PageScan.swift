@@ -131,7 +131,7 @@ struct PageScan {
         _ table: TableCode, _ key: [UInt8], _ bytes: [UInt8], at offset: UInt64, _ origin: ValueOrigin, isWhole: Bool
     ) -> FoundValue {
         FoundValue(
-            table: table, key: key, commit: StoredValue.commit(head: bytes.rawBytes), offset: offset,
+            table: table, key: key, stamp: StoredValue.stamp(head: bytes.rawBytes), offset: offset,
             count: bytes.count, origin: origin, isWhole: isWhole)
     }
 }

@@ -6,12 +6,13 @@ enum RootSearch {
     /// More snapshots than this are not surveyed.
     private static let surveys = 4
 
-    /// Returns the snapshots that leaf pages of the whole file lead to, newest first. The transaction is that of the
-    /// header to which each leads.
+    /// Returns the snapshots that leaf pages of the whole file lead to, newest first, and what all pages say of
+    /// sessions. The transaction is that of the header to which each snapshot leads.
     static func snapshots(
         _ file: PageFile, pageSize: Int, pages: UInt64, _ rules: SalvageRules, _ step: () throws -> Void
-    ) throws -> [Meta] {
-        var (found, scratch): ([Meta], [UInt32]) = ([], [])
+    ) throws -> (snapshots: [Meta], history: SessionHistory) {
+        var (found, scratch): ([(meta: Meta, stamp: CommitStamp)], [UInt32]) = ([], [])
+        var history = SessionHistory()
         var bytes = [UInt8](repeating: 0, count: pageSize)
         for number in 2..<max(2, pages) {
             try step()
@@ -19,18 +20,40 @@ enum RootSearch {
                 if error.isOfSystem { throw error }
                 continue
             }
-            guard case .names(let tables) = LoosePage(bytes, number: number, scratch: &scratch) else { continue }
+            var tables: [SnapshotWalk.Table] = []
+            switch LoosePage(bytes, number: number, scratch: &scratch) {
+            case .names(let named): tables = named
+            case .leaf(let entries):
+                for entry in entries { note(Array(bytes[entry.value]), key: entry.key, in: &history, rules) }
+            case .branch, .long, .other: continue
+            }
             guard let table = tables.first(where: { $0.name == TableCode.meta.name }), !table.record.isEmpty,
                 let header = file.value(of: rules.headerKey, in: table.record, pageSize: pageSize),
                 ValueCheck.isSound(header, .meta, key: rules.headerKey), let facts = rules.facts(header)
             else { continue }
-            found.append(
-                Meta(
-                    names: number, tables: tables.count, transaction: facts.transaction, lastPage: pages - 1,
-                    pageSize: pageSize))
+            let meta = Meta(
+                names: number, tables: tables.count, transaction: facts.transaction, lastPage: pages - 1,
+                pageSize: pageSize)
+            found.append((meta, facts.stamp))
         }
+        history.settle()
+        // A killed transaction may have left its tree, and the next one took its number.
+        if rules.asksSessions { found.removeAll { history.happened($0.stamp) == false } }
         // A page that was copied, or written again, may lead to the same header.
-        return Array(found.sorted { $0.transaction > $1.transaction }.prefix(surveys))
+        let newest = found.map(\.meta).sorted { $0.transaction > $1.transaction }.prefix(surveys)
+        return (Array(newest), history)
+    }
+
+    /// Notes what a value on a leaf page says of sessions.
+    private static func note(
+        _ bytes: [UInt8], key: [UInt8], in history: inout SessionHistory, _ rules: SalvageRules
+    ) {
+        guard let (table, _) = ValueScan.outline(bytes, at: 0), ValueCheck.key(of: bytes, table) != nil else { return }
+        let stamp = StoredValue.stamp(head: bytes.rawBytes)
+        history.note(stamp)
+        if table == .upkeep, key == rules.sessionsKey, let ended = rules.ended(bytes) {
+            history.note(ended, by: stamp.session)
+        }
     }
 
     /// Returns the size under which most pages of a file bear their own number; `nil` if none does.

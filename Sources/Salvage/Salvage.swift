@@ -18,6 +18,7 @@ public struct Salvage {
     private let file: PageFile
     private let survey: TreeSurvey
     private let step: () throws -> Void
+    private let history: SessionHistory
     /// Whether a meta page leads to the snapshot. Otherwise its tree of names was searched for.
     public let hasMeta: Bool
     /// The page of table names in which one wrong bit was set right; `nil` if it needed none.
@@ -29,6 +30,9 @@ public struct Salvage {
     /// The values that the trees do not lead to, or lead to damaged, and what is left of older states: only of tables
     /// with holes.
     public private(set) var pieces: [FoundValue] = []
+    /// Whether some of the values that no tree explains may be of commits that never happened: the record of sessions
+    /// says nothing of them.
+    public private(set) var isOfDoubtfulSessions = false
 
     public var meta: Meta { survey.meta }
     /// What the header of the store says, if it is sound.
@@ -65,11 +69,13 @@ public struct Salvage {
         }
         var best = try metas.newest.map { try TreeSurvey(file, $0, rules, step) }
         var hasMeta = best != nil
-        var lost: UInt64 = 0
+        var (lost, history): (UInt64, SessionHistory) = (0, SessionHistory())
         // A meta page that cannot be read may have been the newer one.
         if best?.isWhole != true || Salvage.mayMissNewer(metas) {
-            let candidates = try RootSearch.snapshots(
+            let search = try RootSearch.snapshots(
                 file, pageSize: pageSize, pages: byteCount / UInt64(pageSize), rules, step)
+            let candidates = search.snapshots
+            history = search.history
             let known = metas.newest?.transaction ?? 0
             for candidate in candidates where Salvage.isOpen(candidate, known, best, metas) {
                 let other = try TreeSurvey(file, candidate, rules, step)
@@ -82,7 +88,7 @@ public struct Salvage {
             if !hasMeta, let found = best?.meta.transaction { lost = newest > found ? newest - found : 0 }
         }
         guard let best else { throw Refusal.noStore }
-        (survey, self.hasMeta, transactionsLost) = (best, hasMeta, lost)
+        (survey, self.hasMeta, transactionsLost, self.history) = (best, hasMeta, lost, history)
         findings = metas.findings + best.walk.findings
         if !best.holes.isEmpty { try searchPages(byteCount, rules) }
     }
@@ -152,9 +158,17 @@ public struct Salvage {
                 survey.walk.listsAsFree(number) || number > meta.lastPage
                 ? .stale : isSuspect || survey.knowsFreePages ? .current : .unsure
             let found = try scan.values(on: number, origin)
-            for value in found.values where isWanted(value) { pieces.append(value) }
+            for value in found.values where isWanted(value) { note(value, rules) }
             number += max(1, found.pages)
         }
+    }
+
+    /// Keeps a value, unless its commit never happened.
+    private mutating func note(_ value: FoundValue, _ rules: SalvageRules) {
+        let happened = history.happened(value.stamp)
+        if happened == false, rules.asksSessions { return }
+        if happened == nil, value.origin == .unsure { isOfDoubtfulSessions = true }
+        pieces.append(value)
     }
 
     private func isWanted(_ value: FoundValue) -> Bool {
@@ -181,7 +195,7 @@ public struct Salvage {
             let bytes = try entry.value()
             try body(
                 FoundValue(
-                    table: table, key: entry.key, commit: StoredValue.commit(head: bytes.rawBytes),
+                    table: table, key: entry.key, stamp: StoredValue.stamp(head: bytes.rawBytes),
                     offset: entry.offset, count: bytes.count, origin: .tree), bytes)
         }
         if let failure = walk.failure { throw failure }

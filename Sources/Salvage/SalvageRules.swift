@@ -4,12 +4,14 @@ import ColumnFormat
 public struct HeaderFacts: Sendable, Hashable {
     /// LMDB's transaction that wrote the header.
     public let transaction: UInt64
-    public let commit: UInt64
+    public let stamp: CommitStamp
     /// The sum over the records; `nil` if it is not known.
     public let recordSum: UInt64?
 
-    public init(transaction: UInt64, commit: UInt64, recordSum: UInt64?) {
-        (self.transaction, self.commit, self.recordSum) = (transaction, commit, recordSum)
+    public var commit: UInt64 { stamp.commit }
+
+    public init(transaction: UInt64, stamp: CommitStamp, recordSum: UInt64?) {
+        (self.transaction, self.stamp, self.recordSum) = (transaction, stamp, recordSum)
     }
 }
 
@@ -17,18 +19,28 @@ public struct HeaderFacts: Sendable, Hashable {
 public struct SalvageRules: Sendable {
     /// The key of the header in the table `meta`.
     let headerKey: [UInt8]
+    /// The key of the record of sessions in the table `upkeep`.
+    let sessionsKey: [UInt8]
     /// Returns what a header says; `nil` for bytes that are none.
     let facts: @Sendable ([UInt8]) -> HeaderFacts?
+    /// Returns the last commits of the sessions in a record of them; `nil` for bytes that are none.
+    let ended: @Sendable ([UInt8]) -> [CommitStamp]?
     /// Returns what a record adds to the sum; `nil` if the sum leaves it out.
     let term: @Sendable (TableCode, [UInt8], UInt64) -> UInt64?
     /// Whether values with one wrong bit are mended.
     let mends: Bool
+    /// Whether values are left out whose commit never happened, as the sessions say.
+    let asksSessions: Bool
 
     public init(
-        headerKey: [UInt8], mends: Bool, facts: @escaping @Sendable ([UInt8]) -> HeaderFacts?,
+        headerKey: [UInt8], sessionsKey: [UInt8], mends: Bool, asksSessions: Bool,
+        facts: @escaping @Sendable ([UInt8]) -> HeaderFacts?,
+        ended: @escaping @Sendable ([UInt8]) -> [CommitStamp]?,
         term: @escaping @Sendable (TableCode, [UInt8], UInt64) -> UInt64?
     ) {
-        (self.headerKey, self.mends, self.facts, self.term) = (headerKey, mends, facts, term)
+        (self.headerKey, self.sessionsKey) = (headerKey, sessionsKey)
+        (self.mends, self.asksSessions) = (mends, asksSessions)
+        (self.facts, self.ended, self.term) = (facts, ended, term)
     }
 }
 
@@ -51,7 +63,7 @@ public struct FoundValue: Sendable {
     public let table: TableCode
     /// The key under which the table held it.
     public let key: [UInt8]
-    public let commit: UInt64
+    public let stamp: CommitStamp
     /// Where it is in the file.
     public let offset: UInt64
     public let count: Int
@@ -60,4 +72,6 @@ public struct FoundValue: Sendable {
     public internal(set) var isWhole = true
     /// The value with a bit set right; `nil` if it needed none.
     public internal(set) var mended: [UInt8]?
+
+    public var commit: UInt64 { stamp.commit }
 }

@@ -38,7 +38,7 @@ struct TreeSurvey {
                 if error.isOfSystem { failure = failure ?? error }
             }
             var value = FoundValue(
-                table: table, key: entry.key, commit: StoredValue.commit(head: bytes.rawBytes), offset: entry.offset,
+                table: table, key: entry.key, stamp: StoredValue.stamp(head: bytes.rawBytes), offset: entry.offset,
                 count: bytes.count, origin: .tree)
             if !ValueCheck.isSound(bytes, table, key: entry.key) {
                 // Another value may own these pages.
@@ -49,7 +49,7 @@ struct TreeSurvey {
                     // The key on the page is damaged, and the value says what it was.
                     misplaced.append(
                         FoundValue(
-                            table: table, key: own, commit: value.commit, offset: value.offset, count: value.count,
+                            table: table, key: own, stamp: value.stamp, offset: value.offset, count: value.count,
                             origin: .tree))
                 }
                 value.mended = rules.mends ? mending.mended(bytes, table, key: entry.key) : nil

@@ -30,8 +30,8 @@ enum ValueCheck {
 
 /// Finds values by their own headers in bytes that no tree explains.
 package enum ValueScan {
-    /// The size of the fields before the key.
-    private static let fixed = StoredValue.keyOffset
+    /// The size of the fields that every value has.
+    private static let fixed = 28
     private static let upperByteCount = 32
     /// A longer value is not searched for.
     static let longestValue = 64 << 20
@@ -39,7 +39,8 @@ package enum ValueScan {
     /// Returns the table and length of a value that may begin at an offset, without reading its checksums.
     package static func outline(_ bytes: [UInt8], at offset: Int) -> (table: TableCode, count: Int)? {
         guard offset >= 0, offset + fixed <= bytes.count, bytes[offset + 1] == FormatVersion.current,
-            bytes[offset + 2] == 0, bytes[offset + 27] == 0, let table = TableCode(rawValue: bytes[offset])
+            StoredValue.knows(flags: bytes[offset + 2]), bytes[offset + 27] == 0,
+            let table = TableCode(rawValue: bytes[offset])
         else { return nil }
         let (key, upper, shift) = (Int(bytes[offset + 24]), Int(bytes[offset + 25]), Int(bytes[offset + 26]))
         guard key >= 1, upper == 0 || upper == upperByteCount, (8...16).contains(shift) else {

@@ -28,8 +28,9 @@ private final class Names: DerivedIDResolver {
 private func sealed(_ bytes: [UInt8]) -> [UInt8] { Forgery.resealed(bytes) ?? bytes }
 
 private func key(_ bytes: [UInt8]) -> [UInt8] {
-    guard bytes.count > 28 else { return [] }
-    return Array(bytes[28..<min(bytes.count, 28 + Int(bytes[24]))])
+    let key = StoredValue.keyOffset(head: bytes.rawBytes)
+    guard bytes.count > key else { return [] }
+    return Array(bytes[key..<min(bytes.count, key + Int(bytes[24]))])
 }
 
 private func join(_ hot: [UInt8], _ details: [UInt8]) throws {

@@ -3,7 +3,7 @@ import HealthModel
 extension ChunkEncoder {
     /// Encodes the cold value of the same rows.
     public func encodeDetails(
-        _ rows: ArraySlice<StoredRow>, key: ChunkKey, upper: Point, commit: UInt64
+        _ rows: ArraySlice<StoredRow>, key: ChunkKey, upper: Point, stamp: CommitStamp
     ) -> [UInt8] {
         var builder = StoredValueBuilder(
             table: .details, key: key.bytes, upper: upper.bytes, reserving: 17 * rows.count + 256)
@@ -28,7 +28,7 @@ extension ChunkEncoder {
         add(.count, [], usually: 1) { Int64($0.count) }
         add(.multiplicity, [], usually: 0) { Int64($0.multiplicity) }
         if ChunkEncoder.count(rows.span, where: { $0.rare != nil }) > 0 { ChunkEncoder.addRare(rows, to: &builder) }
-        return builder.finish(commit: commit, blockShift: ChunkEncoder.detailsBlockShift)
+        return builder.finish(stamp: stamp, blockShift: ChunkEncoder.detailsBlockShift)
     }
 
     /// The limit for a chunk's texts (metadata, payloads and other rare fields), in bytes. Only a single sample with

@@ -74,9 +74,9 @@ public struct ChunkEncoder: Sendable {
     }
 
     /// Encodes the hot value.
-    public func encodeHot(_ plan: HotPlan, key: ChunkKey, upper: Point, commit: UInt64) -> [UInt8] {
+    public func encodeHot(_ plan: HotPlan, key: ChunkKey, upper: Point, stamp: CommitStamp) -> [UInt8] {
         var builder = StoredValueBuilder(
-            table: .chunks, key: key.stored(commit: commit), upper: upper.bytes, reserving: plan.byteCount)
+            table: .chunks, key: key.stored(commit: stamp.commit), upper: upper.bytes, reserving: plan.byteCount)
         builder.rows = plan.rows
         builder.marked = plan.shadowed
         builder.column(ColumnTag.start.rawValue) { IntColumn.write(plan.starts, into: &$0) }
@@ -87,17 +87,17 @@ public struct ChunkEncoder: Sendable {
         if plan.flags.encoding != .constant || plan.flags.base != 0 {
             builder.column(ColumnTag.flags.rawValue) { IntColumn.write(plan.flags, into: &$0) }
         }
-        return builder.finish(commit: commit, blockShift: ChunkEncoder.hotBlockShift)
+        return builder.finish(stamp: stamp, blockShift: ChunkEncoder.hotBlockShift)
     }
 
     /// Encodes the two values of a chunk without rows. The empty chunk owns its span, so that a raw scan of a damaged
     /// file never prefers older copies of its rows.
-    public func encodeEmpty(key: ChunkKey, upper: Point, commit: UInt64) -> (hot: [UInt8], details: [UInt8]) {
-        let hot = StoredValueBuilder(table: .chunks, key: key.stored(commit: commit), upper: upper.bytes)
+    public func encodeEmpty(key: ChunkKey, upper: Point, stamp: CommitStamp) -> (hot: [UInt8], details: [UInt8]) {
+        let hot = StoredValueBuilder(table: .chunks, key: key.stored(commit: stamp.commit), upper: upper.bytes)
         let details = StoredValueBuilder(table: .details, key: key.bytes, upper: upper.bytes)
         return (
-            hot.finish(commit: commit, blockShift: ChunkEncoder.hotBlockShift),
-            details.finish(commit: commit, blockShift: ChunkEncoder.detailsBlockShift)
+            hot.finish(stamp: stamp, blockShift: ChunkEncoder.hotBlockShift),
+            details.finish(stamp: stamp, blockShift: ChunkEncoder.detailsBlockShift)
         )
     }
 }

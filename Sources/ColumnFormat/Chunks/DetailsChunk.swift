@@ -64,7 +64,7 @@ public struct DetailsChunk: ~Escapable {
     public init(_ span: RawSpan, of chunk: HotChunk, verified: VerifiedBlocks? = nil) throws(FormatError) {
         let key = chunk.key.bytes
         try self.init(span, key: key.rawBytes, verified: verified)
-        guard value.commit == chunk.value.commit, rows == chunk.rows else { throw FormatError(.misplaced, "commit") }
+        guard value.stamp == chunk.value.stamp, rows == chunk.rows else { throw FormatError(.misplaced, "commit") }
     }
 
     /// Returns the stored ids of the rows in `range`, without derived ids.

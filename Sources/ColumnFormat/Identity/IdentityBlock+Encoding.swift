@@ -12,7 +12,7 @@ public struct IdentityBlockEncoder: Sendable {
     ///
     /// - Parameter key: returns the block's key for its first hash.
     public mutating func block(
-        _ entries: ArraySlice<IdentityEntry>, commit: UInt64, key: (UInt64) -> [UInt8]
+        _ entries: ArraySlice<IdentityEntry>, stamp: CommitStamp, key: (UInt64) -> [UInt8]
     ) -> (key: [UInt8], value: [UInt8], count: Int) {
         let ownKey = key(entries.first!.hash)
         // The entry count has two bytes. Many equal entries on a large page would exceed it.
@@ -35,7 +35,7 @@ public struct IdentityBlockEncoder: Sendable {
             plan = Plan(entries.prefix(count), key: ownKey.count)
         }
         guess = max(64, count)
-        return (ownKey, plan.encode(entries.prefix(count), key: ownKey, commit: commit), count)
+        return (ownKey, plan.encode(entries.prefix(count), key: ownKey, stamp: stamp), count)
     }
 
     private struct Plan {
@@ -79,7 +79,7 @@ public struct IdentityBlockEncoder: Sendable {
 
         var kindWidth: Int { kinds.count <= 1 ? 0 : 64 - UInt64(kinds.count - 1).leadingZeroBitCount }
 
-        mutating func encode(_ entries: ArraySlice<IdentityEntry>, key: [UInt8], commit: UInt64) -> [UInt8] {
+        mutating func encode(_ entries: ArraySlice<IdentityEntry>, key: [UInt8], stamp: CommitStamp) -> [UInt8] {
             let mask: UInt64 = (1 << IdentityEntry.quantumBits) - 1
             let first = entries.first!.hash
             var upper = [UInt64](repeating: 0, count: words)
@@ -117,7 +117,7 @@ public struct IdentityBlockEncoder: Sendable {
                 writer.append(0 as UInt64)
                 if kinds.count > 1 { BitPacking.pack(numbers.span, width: kindWidth, into: &writer.bytes) }
             }
-            return builder.finish(commit: commit, blockShift: IdentityBlock.blockShift)
+            return builder.finish(stamp: stamp, blockShift: IdentityBlock.blockShift)
         }
     }
 }

@@ -138,20 +138,20 @@ public struct LinkHintEncoder: Sendable {
     ///
     /// - Parameter key: returns the block's key for its first hash.
     public mutating func block(
-        _ hints: ArraySlice<LinkHint>, commit: UInt64, key: (UInt64) -> [UInt8]
+        _ hints: ArraySlice<LinkHint>, stamp: CommitStamp, key: (UInt64) -> [UInt8]
     ) -> (key: [UInt8], value: [UInt8], count: Int) {
         let precision = precision
         let ownKey = key(hints.first!.kept(precision).hash << UInt64(HashColumn.bits - precision.hashBits))
         let (value, count) = pages.fill(
             hints, areTogether: { $0.kept(precision).hash == $1.kept(precision).hash }
         ) { hints in
-            LinkHintEncoder.value(hints.map { $0.kept(precision) }, precision, key: ownKey, commit: commit)
+            LinkHintEncoder.value(hints.map { $0.kept(precision) }, precision, key: ownKey, stamp: stamp)
         }
         return (ownKey, value, count)
     }
 
     private static func value(
-        _ hints: [(hash: UInt64, place: UInt64)], _ precision: LinkHint.Precision, key: [UInt8], commit: UInt64
+        _ hints: [(hash: UInt64, place: UInt64)], _ precision: LinkHint.Precision, key: [UInt8], stamp: CommitStamp
     ) -> [UInt8] {
         var builder = StoredValueBuilder(table: .links, key: key, reserving: 4_096)
         builder.rows = hints.count
@@ -164,6 +164,6 @@ public struct LinkHintEncoder: Sendable {
             HashColumn.write(hints.map(\.hash), into: &writer)
             BitPacking.pack(places.span, width: precision.placeBits, into: &writer.bytes)
         }
-        return builder.finish(commit: commit, blockShift: LinkHintBlock.blockShift)
+        return builder.finish(stamp: stamp, blockShift: LinkHintBlock.blockShift)
     }
 }

@@ -225,16 +225,16 @@ public struct LinkChunkEncoder: Sendable {
     ///
     /// - Parameter key: returns the chunk's key for its first hash.
     public mutating func chunk(
-        _ links: ArraySlice<PackedLink>, commit: UInt64, key: (UInt64) -> [UInt8]
+        _ links: ArraySlice<PackedLink>, stamp: CommitStamp, key: (UInt64) -> [UInt8]
     ) -> (key: [UInt8], value: [UInt8], count: Int) {
         let ownKey = key(links.first!.hash)
         let (value, count) = pages.fill(links, areTogether: { $0.hash == $1.hash }) { links in
-            LinkChunkEncoder.value(links, key: ownKey, commit: commit)
+            LinkChunkEncoder.value(links, key: ownKey, stamp: stamp)
         }
         return (ownKey, value, count)
     }
 
-    private static func value(_ links: ArraySlice<PackedLink>, key: [UInt8], commit: UInt64) -> [UInt8] {
+    private static func value(_ links: ArraySlice<PackedLink>, key: [UInt8], stamp: CommitStamp) -> [UInt8] {
         let kinds = links.map(\.kind)
         let least = kinds.min()!
         let above = kinds.map { $0 - least }
@@ -259,7 +259,7 @@ public struct LinkChunkEncoder: Sendable {
         }
         let versions = links.map { $0.version ^ LinkChunk.turned }
         builder.column(LinkChunk.versionTag) { IntColumn.write(IntColumn.plan(versions.span, []), into: &$0) }
-        return builder.finish(commit: commit, blockShift: LinkChunk.blockShift)
+        return builder.finish(stamp: stamp, blockShift: LinkChunk.blockShift)
     }
 }
 

@@ -29,10 +29,10 @@ public struct RecordWriter: Sendable {
     public var bytes: [UInt8] { writer.bytes }
 
     /// Returns the whole value, with the header that every primary value has.
-    public func value(table: TableCode, key: [UInt8], commit: UInt64) -> [UInt8] {
+    public func value(table: TableCode, key: [UInt8], stamp: CommitStamp) -> [UInt8] {
         var builder = StoredValueBuilder(table: table, key: key, reserving: writer.count + 16)
         builder.column(RecordReader.tag) { $0.bytes.append(contentsOf: writer.bytes) }
-        return builder.finish(commit: commit, blockShift: RecordReader.blockShift)
+        return builder.finish(stamp: stamp, blockShift: RecordReader.blockShift)
     }
 }
 

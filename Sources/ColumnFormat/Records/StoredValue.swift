@@ -7,7 +7,7 @@
 ///  offset  size  field
 ///       0     1  table
 ///       1     1  format version
-///       2     1  flags: bit 0 sealed body
+///       2     1  flags: bit 0 sealed body, bit 1 the value names its session
 ///       3     1  number of columns
 ///       4     4  length of the whole value
 ///       8     8  the store's commit counter
@@ -17,7 +17,8 @@
 ///      25     1  length of the upper bound; 0 when the value owns its key only
 ///      26     1  block size as a power of two
 ///      27     1  zero
-///      28     k  key
+///      28     4  session of the commit (with flag 1)
+///       -     k  key
 ///       -     u  upper bound of the owned span, exclusive
 ///       -   8*c  directory: tag (1), zero (3), offset of the column in the body (4)
 ///       -   4*b  a checksum for each block of the body
@@ -27,10 +28,11 @@
 public struct StoredValue: ~Escapable {
     public let span: RawSpan
     public let table: TableCode
-    public let commit: UInt64
+    public let stamp: CommitStamp
     public let rows: Int
     public let marked: Int
     public let columns: Int
+    private let keyOffset: Int
     private let keyLength: Int
     private let upperLength: Int
     private let blockShift: Int
@@ -41,12 +43,34 @@ public struct StoredValue: ~Escapable {
     private let address: UInt
     private let verified: VerifiedBlocks?
 
-    static let fixed = 28
-    /// The offset of the key that a value repeats, and the offset of the key's length.
-    public static let keyOffset = fixed
+    /// The fields before the session, and with it.
+    static let (fixedWithoutSession, fixed) = (28, 32)
+    private static let (flagsOffset, isSealed, namesSession) = (2, 1 as UInt8, 2 as UInt8)
+    /// The greatest offset of the key that a value repeats.
+    public static let keyOffsetLimit = fixed
+    /// The offset of the key's length.
     public static let keyLengthOffset = 24
+    /// The flags of all values that are written.
+    static let flags = namesSession
+    /// Returns `true` if a reader of values knows all of some flags.
+    public static func knows(flags: UInt8) -> Bool { flags & ~namesSession == 0 }
     /// Returns the commit in a header, unverified; 0 for too few bytes.
     public static func commit(head: RawSpan) -> UInt64 { head.byteCount < 16 ? 0 : head.load(8, as: UInt64.self) }
+
+    /// Returns the commit and session in a header, unverified.
+    public static func stamp(head: RawSpan) -> CommitStamp {
+        let hasSession = head.byteCount >= fixed && keyOffset(head: head) == fixed
+        return CommitStamp(
+            commit: commit(head: head), session: hasSession ? head.load(fixedWithoutSession, as: UInt32.self) : 0)
+    }
+
+    /// Returns the offset of the key in a header. Values that were written before sessions existed name none.
+    public static func keyOffset(head: RawSpan) -> Int {
+        guard head.byteCount > flagsOffset, head.load(flagsOffset, as: UInt8.self) & namesSession == 0 else {
+            return fixed
+        }
+        return fixedWithoutSession
+    }
 
     /// The maximum number of rows in one value: bounds every count before use.
     public static let rowLimit = 65_536
@@ -56,7 +80,7 @@ public struct StoredValue: ~Escapable {
     /// - Parameter verified: the blocks that the transaction has verified; `nil` if the bytes at an address may change.
     @_lifetime(copy span)
     public init(_ span: RawSpan, table: TableCode, verified: VerifiedBlocks? = nil) throws(FormatError) {
-        let header = StoredValue.fixed
+        let header = StoredValue.keyOffset(head: span)
         guard span.byteCount >= header + 4 else { throw FormatError(.truncated, "header") }
         let columns = Int(span.load(3, as: UInt8.self))
         let keyLength = Int(span.load(24, as: UInt8.self))
@@ -84,29 +108,33 @@ public struct StoredValue: ~Escapable {
             throw FormatError(version > FormatVersion.current ? .newer : .unknown, "format version")
         }
         guard span.load(0, as: UInt8.self) == table.rawValue else { throw FormatError(.misplaced, "table") }
-        guard span.load(2, as: UInt8.self) & 1 == 0 else { throw FormatError(.sealed, "body") }
-        guard span.load(2, as: UInt8.self) == 0 else { throw FormatError(.newer, "flag") }
+        let flags = span.load(StoredValue.flagsOffset, as: UInt8.self)
+        guard flags & StoredValue.isSealed == 0 else { throw FormatError(.sealed, "body") }
+        guard StoredValue.knows(flags: flags) else { throw FormatError(.newer, "flag") }
         let rows = Int(span.load(16, as: UInt32.self))
         guard rows <= StoredValue.rowLimit else { throw FormatError(.invalid, "row count") }
         self.span = span
         self.table = table
+        keyOffset = header
         (self.columns, self.keyLength, self.upperLength, blockShift) = (columns, keyLength, upperLength, shift)
         (self.directory, self.blockSums, self.body, self.end) = (directory, blockSums, body, end)
         self.rows = rows
-        commit = span.load(8, as: UInt64.self)
+        stamp = StoredValue.stamp(head: span)
         marked = Int(span.load(20, as: UInt32.self))
     }
+
+    public var commit: UInt64 { stamp.commit }
 
     /// The key in the value's header.
     public var key: RawSpan {
         @_lifetime(copy self)
-        get { span.extracting(StoredValue.fixed..<StoredValue.fixed + keyLength) }
+        get { span.extracting(keyOffset..<keyOffset + keyLength) }
     }
 
     /// The exclusive upper bound of the span that the value owns; empty for records.
     public var upper: RawSpan {
         @_lifetime(copy self)
-        get { span.extracting(StoredValue.fixed + keyLength..<directory) }
+        get { span.extracting(keyOffset + keyLength..<directory) }
     }
 
     /// Refuses a value that belongs to another key.
@@ -206,24 +234,25 @@ public struct StoredValueBuilder: Sendable {
         return StoredValue.fixed + key + upper + 8 * columns + 4 * blocks + 4 + BitPacking.slack
     }
 
-    /// Returns the whole value, as written by commit number `commit`.
-    public consuming func finish(commit: UInt64, blockShift: Int) -> [UInt8] {
+    /// Returns the whole value, as written by a commit.
+    public consuming func finish(stamp: CommitStamp, blockShift: Int) -> [UInt8] {
         body.append(0 as UInt64)
         let blocks = (body.count + (1 << blockShift) - 1) >> blockShift
         let head = StoredValue.fixed + key.count + upper.count + 8 * directory.count + 4 * blocks + 4
         var writer = ByteWriter(reserving: head + body.count)
         writer.append(table.rawValue)
         writer.append(FormatVersion.current)
-        writer.append(0 as UInt8)
+        writer.append(StoredValue.flags)
         writer.append(UInt8(directory.count))
         writer.append(UInt32(head + body.count))
-        writer.append(commit)
+        writer.append(stamp.commit)
         writer.append(UInt32(rows))
         writer.append(UInt32(marked))
         writer.append(UInt8(key.count))
         writer.append(UInt8(upper.count))
         writer.append(UInt8(blockShift))
         writer.append(0 as UInt8)
+        writer.append(stamp.session)
         writer.bytes.append(contentsOf: key)
         writer.bytes.append(contentsOf: upper)
         for entry in directory {

@@ -198,5 +198,5 @@ public struct SummaryEncoder {
         if level == .hours { builder.rows = cells.count } else { builder.marked = cells.count }
     }
 
-    public consuming func finish(commit: UInt64) -> [UInt8] { builder.finish(commit: commit, blockShift: 12) }
+    public consuming func finish(stamp: CommitStamp) -> [UInt8] { builder.finish(stamp: stamp, blockShift: 12) }
 }

@@ -124,7 +124,8 @@ struct LinkCheck {
     }
 
     private static func term(of link: PeerLink) -> UInt64 {
-        let bytes = StoredSync(RecentLink(link), key: SyncKey([]), commit: 0).recordBytes
+        let bytes = StoredSync(RecentLink(link), key: SyncKey([]), stamp: CommitStamp(commit: 0, session: 0))
+            .recordBytes
         return Checksum.hash(bytes, 0..<bytes.count)
     }
 

@@ -46,7 +46,7 @@ enum StoreFiles {
         header.transaction = UInt64(transaction.id)
         try transaction.put(tables[.meta], StoreHeader.key, header.value)
         if let place = StorePlace(of: environment.path + "/data.mdb") {
-            try transaction.put(tables[.meta], StorePlace.key, place.value(commit: header.commit))
+            try transaction.put(tables[.meta], StorePlace.key, place.value(stamp: header.stamp))
         }
         try transaction.commit()
         return tables

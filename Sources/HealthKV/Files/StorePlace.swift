@@ -38,11 +38,11 @@ struct StorePlace: Equatable {
         birth = try record.read(Int64.self)
     }
 
-    func value(commit: UInt64) -> [UInt8] {
+    func value(stamp: CommitStamp) -> [UInt8] {
         var record = RecordWriter()
         record.append(inode)
         record.append(birth)
-        return record.value(table: .meta, key: StorePlace.key, commit: commit)
+        return record.value(table: .meta, key: StorePlace.key, stamp: stamp)
     }
 
     private static func read(_ view: View, _ tables: Tables) throws -> StorePlace? {
@@ -80,7 +80,7 @@ struct StorePlace: Equatable {
             header.recordSum = try header.recordSum.map { try $0 &- sumOfAnchors(transaction.view, tables) }
             try transaction.clear(tables[.anchors])
         }
-        try transaction.put(tables[.meta], key, place.value(commit: header.commit))
+        try transaction.put(tables[.meta], key, place.value(stamp: header.stamp))
         try transaction.put(tables[.meta], StoreHeader.key, header.value)
         try transaction.commit()
         if known != nil {

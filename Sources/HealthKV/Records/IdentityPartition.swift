@@ -75,7 +75,7 @@ struct IdentityPartition: Sendable, Equatable {
     static let tag: UInt8 = 2
     static let blockTag: UInt8 = 3
 
-    func value(key: [UInt8], commit: UInt64) -> [UInt8] {
+    func value(key: [UInt8], stamp: CommitStamp) -> [UInt8] {
         var record = RecordWriter()
         record.append(upper)
         record.append(nextRun)
@@ -84,7 +84,7 @@ struct IdentityPartition: Sendable, Equatable {
             record.append(run.number)
             record.append(run.entries)
         }
-        return record.value(table: .identity, key: key, commit: commit)
+        return record.value(table: .identity, key: key, stamp: stamp)
     }
 
     init(lower: UInt64, upper: UInt64) {
@@ -118,10 +118,10 @@ struct IdentityPartition: Sendable, Equatable {
 /// A recent entry: a record of its own, so that a single write moves no run.
 enum RecentEntry {
     /// Returns a value with the key and the net number of additions (positive) or removals (negative) of the entry.
-    static func value(key: [UInt8], net: Int32, commit: UInt64) -> [UInt8] {
+    static func value(key: [UInt8], net: Int32, stamp: CommitStamp) -> [UInt8] {
         var record = RecordWriter()
         record.append(net)
-        return record.value(table: .identity, key: key, commit: commit)
+        return record.value(table: .identity, key: key, stamp: stamp)
     }
 
     static func entry(key: [UInt8]) throws(FormatError) -> IdentityEntry {

@@ -29,7 +29,7 @@ struct PriorityRecord: Sendable, Equatable {
     /// By number of the type.
     var orders: [UInt32: [RankedSource]] = [:]
 
-    func value(key: [UInt8], commit: UInt64) -> [UInt8] {
+    func value(key: [UInt8], stamp: CommitStamp) -> [UInt8] {
         var record = RecordWriter()
         record.append(UInt32(kinds.count))
         for (source, kind) in kinds.sorted(by: { $0.key < $1.key }) {
@@ -46,7 +46,7 @@ struct PriorityRecord: Sendable, Equatable {
                 record.append(place.isUserEntered.map { $0 ? 1 : 2 } ?? 0 as UInt8)
             }
         }
-        return record.value(table: .meta, key: key, commit: commit)
+        return record.value(table: .meta, key: key, stamp: stamp)
     }
 
     init() {}

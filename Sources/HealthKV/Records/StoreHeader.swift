@@ -41,6 +41,11 @@ struct StoreHeader: Sendable, Equatable {
     var recordSum: UInt64? = 0
     /// The mark of the newest change record; 0 while there is none.
     var mark: UInt64 = 0
+    /// The session of the last commit. The record does not hold it: its value names it, as every value does.
+    var session: UInt32
+
+    /// What the values of the last commit bear.
+    var stamp: CommitStamp { CommitStamp(commit: commit, session: session) }
 
     var value: [UInt8] {
         var record = RecordWriter()
@@ -66,7 +71,7 @@ struct StoreHeader: Sendable, Equatable {
         record.append(recordSum == nil ? 0 : 1 as UInt8)
         record.append(mark)
         record.append(believedTime)
-        return record.value(table: .meta, key: StoreHeader.key, commit: commit)
+        return record.value(table: .meta, key: StoreHeader.key, stamp: stamp)
     }
 
     /// Commits form the upper half of places in queues, so they must have fewer bits than a word.
@@ -80,12 +85,14 @@ struct StoreHeader: Sendable, Equatable {
         storeID = SampleID(using: &generator)
         replica = StoreHeader.replica(draw)
         hashKey = KeyedHash(key0: draw(), key1: draw())
+        session = CommitStamp.drawSession(draw)
     }
 
     /// Draws a replica number that no other copy of the store has.
     private static func replica(_ draw: () -> UInt64) -> UInt32 { max(1, UInt32(truncatingIfNeeded: draw())) }
 
     init(_ span: RawSpan) throws(FormatError) {
+        session = StoredValue.stamp(head: span).session
         var record = try RecordReader(span, table: .meta, key: StoreHeader.key)
         let version = try record.read(UInt32.self)
         guard version == StoreHeader.formatVersion else {
@@ -129,10 +136,10 @@ struct StoreHeader: Sendable, Equatable {
     }
 
     /// Returns a header that marks the file as retired: processes that still have it open must look for the new file.
-    static func retiredValue(commit: UInt64) -> [UInt8] {
+    static func retiredValue(stamp: CommitStamp) -> [UInt8] {
         var record = RecordWriter()
         record.append(retired)
-        return record.value(table: .meta, key: key, commit: commit)
+        return record.value(table: .meta, key: key, stamp: stamp)
     }
 
     /// Returns `true` if another file has taken the place of the one that the view sees.

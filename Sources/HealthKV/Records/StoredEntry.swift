@@ -15,7 +15,7 @@ struct StoredEntry {
         guard let code = TableCode(name: entry.table) else { return nil }
         (self.code, self.entry) = (code, entry)
         let isBulk = code == .chunks || code == .details || code == .identity
-        head = try isBulk && !entry.leaf.isInline ? nil : entry.head(StoredValue.keyOffset + entry.key.count)
+        head = try isBulk && !entry.leaf.isInline ? nil : entry.head(StoredValue.keyOffsetLimit + entry.key.count)
     }
 
     /// Whether the key that the value repeats in its header is the key that it is stored under. A record whose key was
@@ -24,14 +24,15 @@ struct StoredEntry {
     /// Readers of the value verify its checksums: a damaged value costs only itself, not the opening.
     var isUnderItsKey: Bool {
         guard let head else { return true }
-        guard head.count == StoredValue.keyOffset + entry.key.count else { return false }
+        let key = StoredValue.keyOffset(head: head.rawBytes)
+        guard head.count >= key + entry.key.count else { return false }
         return head[StoredValue.keyLengthOffset] == UInt8(truncatingIfNeeded: entry.key.count)
-            && head[StoredValue.keyOffset...].elementsEqual(entry.key)
+            && head[key..<key + entry.key.count].elementsEqual(entry.key)
     }
 
     /// Returns the commit that wrote the value, according to its header.
     func commit() throws -> UInt64 {
-        let head = try head ?? entry.head(StoredValue.keyOffset)
+        let head = try head ?? entry.head(StoredValue.keyOffsetLimit)
         return StoredValue.commit(head: head.rawBytes)
     }
 }

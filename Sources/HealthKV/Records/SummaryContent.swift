@@ -26,12 +26,12 @@ struct SummaryContent: Equatable {
 
     // MARK: bytes
 
-    func value(key: [UInt8], block: Int64, _ aggregation: SampleType.Aggregation, commit: UInt64) -> [UInt8] {
+    func value(key: [UInt8], block: Int64, _ aggregation: SampleType.Aggregation, stamp: CommitStamp) -> [UInt8] {
         var encoder = SummaryEncoder(key: key)
         let start = block * SummaryPeriod.block
         SummaryContent.add(hours, .hours, start, aggregation, to: &encoder)
         if let quarters { SummaryContent.add(quarters, .quarters, start, aggregation, to: &encoder) }
-        return encoder.finish(commit: commit)
+        return encoder.finish(stamp: stamp)
     }
 
     private static func add(

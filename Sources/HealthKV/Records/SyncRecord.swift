@@ -42,23 +42,23 @@ struct SyncKey: KeyCodec, Hashable {
 struct StoredSync<Record: SyncRecord>: RecordCodec {
     let record: Record
     let key: SyncKey
-    let commit: UInt64
+    let stamp: CommitStamp
 
-    init(_ record: Record, key: SyncKey, commit: UInt64) {
+    init(_ record: Record, key: SyncKey, stamp: CommitStamp) {
         self.record = record
         self.key = key
-        self.commit = commit
+        self.stamp = stamp
     }
 
     var recordBytes: [UInt8] {
         var writer = RecordWriter()
         record.encode(into: &writer)
-        return writer.value(table: Record.table, key: key.keyBytes, commit: commit)
+        return writer.value(table: Record.table, key: key.keyBytes, stamp: stamp)
     }
 
     init(recordBytes span: RawSpan) throws {
         let value = try StoredValue(span, table: Record.table)
-        (key, commit) = (SyncKey(keyBytes: value.key), value.commit)
+        (key, stamp) = (SyncKey(keyBytes: value.key), value.stamp)
         var reader = try RecordReader(span, table: Record.table, key: key.keyBytes)
         record = try Record(from: &reader)
         guard record.belongs(under: key.keyBytes) else { throw FormatError(.misplaced, "key") }

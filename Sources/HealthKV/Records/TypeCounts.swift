@@ -33,7 +33,7 @@ struct TypeCounts: Sendable, Equatable {
         sources[source] = count == Count() ? nil : count
     }
 
-    func value(key: [UInt8], commit: UInt64) -> [UInt8] {
+    func value(key: [UInt8], stamp: CommitStamp) -> [UInt8] {
         var record = RecordWriter()
         record.append(hidden)
         record.append(UInt32(sources.count))
@@ -42,7 +42,7 @@ struct TypeCounts: Sendable, Equatable {
             record.append(count.samples)
             record.append(count.shadowed)
         }
-        return record.value(table: .summaries, key: key, commit: commit)
+        return record.value(table: .summaries, key: key, stamp: stamp)
     }
 
     init() {}

@@ -23,12 +23,14 @@ struct Repair {
 
     private var rules: SalvageRules {
         SalvageRules(
-            headerKey: StoreHeader.key, mends: options.mends,
+            headerKey: StoreHeader.key, sessionsKey: SessionTable.key, mends: options.mends,
+            asksSessions: options.asksSessions,
             facts: { bytes in
                 (try? StoreHeader(bytes.rawBytes)).map {
-                    HeaderFacts(transaction: $0.transaction, commit: $0.commit, recordSum: $0.recordSum)
+                    HeaderFacts(transaction: $0.transaction, stamp: $0.stamp, recordSum: $0.recordSum)
                 }
             },
+            ended: { try? SessionTable.ended($0.rawBytes) },
             term: { table, key, commit in
                 RecordSum.covers(table, key) ? RecordSum.term(table, key, commit: commit) : nil
             })
@@ -86,6 +88,9 @@ struct Repair {
         if !salvage.hasMeta { report.findings.append("pages: no meta page leads to the newest state") }
         if salvage.holes.isEmpty, !salvage.isOfOneState {
             report.findings.append("pages: records of several states are mixed")
+        }
+        if salvage.isOfDoubtfulSessions {
+            report.findings.append("sessions: values of commits that never happened may be among those that were found")
         }
         for value in salvage.damaged {
             report.findings.append(
@@ -175,34 +180,34 @@ struct Repair {
     ) -> [SalvagedRows.Remains] {
         struct Place: Hashable {
             let key: ChunkKey
-            let commit: UInt64
+            let stamp: CommitStamp
         }
         var remains: [Place: SalvagedRows.Remains] = [:]
         func add(
-            _ key: ChunkKey, _ commit: UInt64, _ origin: ValueOrigin, hot: SalvagedRows.Remains.Part? = nil,
+            _ key: ChunkKey, _ stamp: CommitStamp, _ origin: ValueOrigin, hot: SalvagedRows.Remains.Part? = nil,
             details: SalvagedRows.Remains.Part? = nil
         ) {
-            let place = Place(key: key, commit: commit)
-            var item = remains[place] ?? SalvagedRows.Remains(key: key, commit: commit, origin: origin)
+            let place = Place(key: key, stamp: stamp)
+            var item = remains[place] ?? SalvagedRows.Remains(key: key, stamp: stamp, origin: origin)
             item.origin = max(item.origin, origin)
             item.hot = item.hot ?? hot
             item.details = item.details ?? details
             remains[place] = item
         }
         for chunk in loose {
-            add(chunk.key, chunk.commit, chunk.origin, hot: chunk.hot.map { .bytes($0) })
+            add(chunk.key, chunk.stamp, chunk.origin, hot: chunk.hot.map { .bytes($0) })
             guard let details = chunk.details else { continue }
             // The details may be of another commit.
-            add(chunk.key, StoredValue.commit(head: details.rawBytes), chunk.origin, details: .bytes(details))
+            add(chunk.key, StoredValue.stamp(head: details.rawBytes), chunk.origin, details: .bytes(details))
         }
         for value in salvage.damaged.filter({ !$0.isWhole }) + salvage.pieces.sorted(by: { $0.origin > $1.origin }) {
             guard value.table == .chunks || value.table == .details, let key = try? ChunkKey(value.key.rawBytes) else {
                 continue
             }
             if value.table == .chunks {
-                add(key, value.commit, value.origin, hot: .found(value))
+                add(key, value.stamp, value.origin, hot: .found(value))
             } else {
-                add(key, value.commit, value.origin, details: .found(value))
+                add(key, value.stamp, value.origin, details: .found(value))
             }
         }
         return Array(remains.values)

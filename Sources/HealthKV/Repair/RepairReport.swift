@@ -60,6 +60,8 @@ public struct RepairOptions: Sendable {
     public var includesDoubtful = false
     /// Set single wrong bits right.
     public var mends = true
+    /// Leave out values of commits that never happened, as the record of sessions says. Turned off only by a test.
+    package var asksSessions = true
 
     /// Creates options under which nothing doubtful is kept and single wrong bits are set right.
     public init() {}

@@ -12,10 +12,12 @@ struct SalvagedRows {
     /// What is left of a chunk: its hot value, its details, or both.
     struct Remains {
         var key: ChunkKey
-        var commit: UInt64
+        var stamp: CommitStamp
         var origin: ValueOrigin
         var hot: Part?
         var details: Part?
+
+        var commit: UInt64 { stamp.commit }
 
         enum Part {
             case bytes([UInt8])
@@ -241,7 +243,7 @@ struct SalvagedRows {
                 clockReplica: 0, commit: 0, ordinal: 0)
         }
         let details = txn.environment.encoder.encodeDetails(
-            rows[...], key: chunk.key, upper: chunk.upper, commit: chunk.value.commit)
+            rows[...], key: chunk.key, upper: chunk.upper, stamp: chunk.value.stamp)
         let decoder = try ChunkDecoder(hot: chunk, details: DetailsChunk(details.rawBytes, of: chunk))
         var found: [StoredRow] = []
         for index in indices {

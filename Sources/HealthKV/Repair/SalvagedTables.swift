@@ -66,10 +66,12 @@ struct SalvagedTables {
         var leftOut: Set<[UInt8]> = []
         // Of several values for a key the one from the surest place counts, and of those the last that was written.
         let known = salvage.facts?.commit
-        for value in salvage.pieces.filter(\.isWhole).sorted(by: { ($0.origin, $0.commit) > ($1.origin, $1.commit) }) {
+        for value in salvage.pieces.filter(\.isWhole).sorted(by: {
+            ($0.origin, $0.stamp.commit) > ($1.origin, $1.stamp.commit)
+        }) {
             if value.origin < .current {
                 // Older states of chunks are looked at row by row. A commit behind the last one never happened.
-                guard value.table != .chunks, value.table != .details, known.map({ value.commit <= $0 }) ?? true,
+                guard value.table != .chunks, value.table != .details, known.map({ value.stamp.commit <= $0 }) ?? true,
                     value.origin == .unsure || SalvagedTables.outlives(value.table, value.key)
                 else { continue }
             }
@@ -137,11 +139,11 @@ struct SalvagedTables {
     /// Begins again the mass operations that change records tell of: how far they had come may be lost.
     func restoreOperations(_ records: [ChangeRecord]) throws {
         try inTransaction { transaction in
-            let commit = try StoreHeader.read(transaction.view, tables).commit
+            let stamp = try StoreHeader.read(transaction.view, tables).stamp
             for operation in records.flatMap(\.operations) {
                 let key = IntentTable.key(operation)
                 if try transaction.view.contains(tables[.upkeep], key) { continue }
-                try transaction.put(tables[.upkeep], key, operation.value(commit: commit))
+                try transaction.put(tables[.upkeep], key, operation.value(stamp: stamp))
             }
         }
     }
@@ -170,7 +172,7 @@ struct SalvagedTables {
         let starts = Instant.earliest.nanoseconds...Instant.latest.nanoseconds - 1
         record.spans = lanes.sorted().map { ($0, starts) }
         try transaction.clear(tables[.changes])
-        try transaction.put(tables[.changes], ChangeLog.key(header.commit), record.value(writtenIn: header.commit))
+        try transaction.put(tables[.changes], ChangeLog.key(header.commit), record.value(stamp: header.stamp))
     }
 
     /// Makes a header if none was found, and makes one of an older state as new as the values.
@@ -217,15 +219,20 @@ struct SalvagedTables {
 
     private func finish(in transaction: inout LMDB.WriteTransaction) throws {
         var header = try StoreHeader.read(transaction.view, tables)
-        try completeNames(header, in: &transaction)
+        let ended = try SessionTable.read(transaction.view, tables)
+        let before = header.stamp
         header.commit += 1
+        header.session = CommitStamp.drawSession()
+        try transaction.put(
+            tables[.upkeep], SessionTable.key, SessionTable.value(adding: before, to: ended, stamp: header.stamp))
+        try completeNames(header, in: &transaction)
         header.transaction = UInt64(transaction.id)
         // The next rebuild computes it.
         header.recordSum = nil
         header.recentEntries = 0
         header.intents = UInt32(try count(.upkeep, startingWith: [UpkeepKind.intent], in: &transaction))
         try transaction.put(tables[.meta], StoreHeader.key, header.value)
-        try transaction.put(tables[.meta], StorePlace.key, StorePlace.ofCopy.value(commit: header.commit))
+        try transaction.put(tables[.meta], StorePlace.key, StorePlace.ofCopy.value(stamp: header.stamp))
     }
 
     private func count(
@@ -280,7 +287,7 @@ struct SalvagedTables {
         for key in keys where try transaction.view.contains(tables[table], key) { return }
         try transaction.put(
             tables[table], keys[0],
-            NameTable.value(table, key: keys[0], name.number, name.bytes, commit: header.commit))
+            NameTable.value(table, key: keys[0], name.number, name.bytes, stamp: header.stamp))
     }
 }
 
@@ -299,7 +306,7 @@ extension SalvagedTables {
         var hot: [UInt8]?
         var details: [UInt8]?
         var key: ChunkKey
-        var commit: UInt64
+        var stamp: CommitStamp
         var origin: ValueOrigin
     }
 
@@ -314,7 +321,7 @@ extension SalvagedTables {
     ) throws -> (gaps: [Gap], loose: [LooseChunk], lanes: Set<Lane>) {
         var gaps: [Gap] = []
         var loose: [LooseChunk] = []
-        var wholes: [(stored: [UInt8], key: ChunkKey, upper: Point, commit: UInt64)] = []
+        var wholes: [(stored: [UInt8], key: ChunkKey, upper: Point, stamp: CommitStamp)] = []
         var partial: [[UInt8]] = []
         do {
             var cursor = try transaction.view.cursor(tables[.chunks])
@@ -330,33 +337,33 @@ extension SalvagedTables {
                     isPair = false
                 }
                 if isPair {
-                    wholes.append((stored, chunk.key, chunk.upper, chunk.value.commit))
+                    wholes.append((stored, chunk.key, chunk.upper, chunk.value.stamp))
                 } else {
                     partial.append(stored)
                     loose.append(
                         LooseChunk(
                             hot: cursor.value.copied(), details: details?.copied(), key: chunk.key,
-                            commit: chunk.value.commit, origin: .tree))
+                            stamp: chunk.value.stamp, origin: .tree))
                 }
             }
         }
         for stored in partial { try transaction.delete(tables[.chunks], key: stored.rawBytes) }
         // Where spans overlap, the chunk that was written last owns them.
-        var kept: [(key: ChunkKey, upper: Point, commit: UInt64, stored: [UInt8])] = []
+        var kept: [(key: ChunkKey, upper: Point, stamp: CommitStamp, stored: [UInt8])] = []
         for whole in wholes {
             var isKept = true
             while isKept, let last = kept.last, last.key.lane == whole.key.lane, last.upper > whole.key.lower {
-                if last.commit >= whole.commit {
-                    try loose.append(takeOut(whole.stored, whole.key, whole.commit, in: &transaction))
+                if last.stamp.commit >= whole.stamp.commit {
+                    try loose.append(takeOut(whole.stored, whole.key, whole.stamp, in: &transaction))
                     isKept = false
                 } else {
-                    try loose.append(takeOut(last.stored, last.key, last.commit, in: &transaction))
+                    try loose.append(takeOut(last.stored, last.key, last.stamp, in: &transaction))
                     kept.removeLast()
                 }
             }
-            if isKept { kept.append((whole.key, whole.upper, whole.commit, whole.stored)) }
+            if isKept { kept.append((whole.key, whole.upper, whole.stamp, whole.stored)) }
         }
-        let commit = try StoreHeader.read(transaction.view, tables).commit
+        let stamp = try StoreHeader.read(transaction.view, tables).stamp
         var (lane, expected): (Lane?, Point) = (nil, .greatest)
         for chunk in kept {
             if chunk.key.lane != lane {
@@ -373,20 +380,20 @@ extension SalvagedTables {
         try removeStrayDetails(Set(kept.map(\.key)), &loose, in: &transaction)
         for gap in gaps {
             let key = ChunkKey(lane: gap.lane, lower: gap.lower)
-            let empty = encoder.encodeEmpty(key: key, upper: gap.upper, commit: commit)
-            try transaction.put(tables[.chunks], key.stored(commit: commit), empty.hot)
+            let empty = encoder.encodeEmpty(key: key, upper: gap.upper, stamp: stamp)
+            try transaction.put(tables[.chunks], key.stored(commit: stamp.commit), empty.hot)
             try transaction.put(tables[.details], key.bytes, empty.details)
         }
         return (gaps, loose, Set(kept.map(\.key.lane)))
     }
 
     private func takeOut(
-        _ stored: [UInt8], _ key: ChunkKey, _ commit: UInt64, in transaction: inout LMDB.WriteTransaction
+        _ stored: [UInt8], _ key: ChunkKey, _ stamp: CommitStamp, in transaction: inout LMDB.WriteTransaction
     ) throws -> LooseChunk {
         let hot = try transaction.view.get(tables[.chunks], stored)?.copied()
         let details = try transaction.view.get(tables[.details], key.bytes)?.copied()
         try transaction.delete(tables[.chunks], key: stored.rawBytes)
-        return LooseChunk(hot: hot, details: details, key: key, commit: commit, origin: .unsure)
+        return LooseChunk(hot: hot, details: details, key: key, stamp: stamp, origin: .unsure)
     }
 
     private func removeStrayDetails(
@@ -405,7 +412,7 @@ extension SalvagedTables {
                     loose.append(
                         LooseChunk(
                             hot: nil, details: cursor.value.copied(), key: chunk,
-                            commit: StoredValue.commit(head: cursor.value), origin: .tree))
+                            stamp: StoredValue.stamp(head: cursor.value), origin: .tree))
                 }
             }
         }

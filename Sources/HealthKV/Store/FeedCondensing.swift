@@ -6,10 +6,10 @@ import LMDB
 private enum CondensedFeed {
     static let key = [UpkeepKind.condensedFeed]
 
-    static func value(_ records: Int, commit: UInt64) -> [UInt8] {
+    static func value(_ records: Int, stamp: CommitStamp) -> [UInt8] {
         var record = RecordWriter()
         record.append(UInt64(records))
-        return record.value(table: .upkeep, key: key, commit: commit)
+        return record.value(table: .upkeep, key: key, stamp: stamp)
     }
 
     static func read(_ snapshot: borrowing Snapshot) throws -> Int {
@@ -92,7 +92,7 @@ enum FeedCondensing {
         try replace(carrier?.record, in: &txn)
         if next == nil {
             let left = try ChangeLog.count(in: txn.snapshot)
-            try txn.put(.upkeep, CondensedFeed.key, CondensedFeed.value(left, commit: txn.commit))
+            try txn.put(.upkeep, CondensedFeed.key, CondensedFeed.value(left, stamp: txn.stamp))
         }
         return next
     }

@@ -11,11 +11,11 @@ struct ImportJob {
         [UpkeepKind.importJob] + PeerKey.text(name, hashKey)
     }
 
-    func value(key: [UInt8], commit: UInt64) -> [UInt8] {
+    func value(key: [UInt8], stamp: CommitStamp) -> [UInt8] {
         var record = RecordWriter()
         record.append(name)
         record.append(UInt64(position))
-        return record.value(table: .upkeep, key: key, commit: commit)
+        return record.value(table: .upkeep, key: key, stamp: stamp)
     }
 
     init(name: String, position: Int) {
@@ -40,7 +40,7 @@ extension ImportJob {
     static func advance(job name: String, in txn: inout WriteTransaction) throws {
         let key = ImportJob.key(name, txn.state.header.hashKey)
         let job = ImportJob(name: name, position: try position(of: name, in: txn.snapshot) + 1)
-        try txn.put(.upkeep, key, job.value(key: key, commit: txn.commit))
+        try txn.put(.upkeep, key, job.value(key: key, stamp: txn.stamp))
     }
 
     /// Removes the record of a job.

@@ -74,7 +74,9 @@ enum InPlaceCompaction {
         try replacement.prepare(made.path + "/data.mdb")
         core.options.limits.atReplacement?(.prepared)
         do throws(LMDBError) {
-            try lmdb.put(old.tables[.meta], StoreHeader.key, StoreHeader.retiredValue(commit: .max))
+            try lmdb.put(
+                old.tables[.meta], StoreHeader.key,
+                StoreHeader.retiredValue(stamp: CommitStamp(commit: .max, session: .max)))
             try lmdb.commit()
         } catch {
             // If it is unknown whether the file is retired, the next process that opens it finds out.

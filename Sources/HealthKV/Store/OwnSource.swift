@@ -25,7 +25,7 @@ enum OwnSource {
         record.append(source.version)
         record.append(source.product)
         record.append(source.system)
-        let value = record.value(table: .meta, key: key, commit: transaction.commit)
+        let value = record.value(table: .meta, key: key, stamp: transaction.stamp)
         try transaction.put(.meta, key, value)
     }
 }

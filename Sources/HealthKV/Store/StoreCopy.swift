@@ -66,7 +66,7 @@ enum StoreCopy {
         header.transaction = UInt64(transaction.id)
         try transaction.put(tables[.meta], StoreHeader.key, header.value)
         if let place = keepsPlace ? StorePlace(of: folder + "/data.mdb") : .ofCopy {
-            try transaction.put(tables[.meta], StorePlace.key, place.value(commit: header.commit))
+            try transaction.put(tables[.meta], StorePlace.key, place.value(stamp: header.stamp))
         }
         try transaction.commit()
         try verifyHeader(environment, folder)

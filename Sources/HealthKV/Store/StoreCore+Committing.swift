@@ -50,7 +50,13 @@ extension StoreCore {
         let isJournaled = try mayJournal(to: target, journal, room, file, lmdb.view)
         if isJournaled || journal.count > 0 { lmdb.collect(over: journal.layer) }
         let context = try makeContext(of: lmdb, file, journal, verified: nil)
-        if target != .nothing { context.state.header.commit += 1 }
+        if target != .nothing {
+            let before = context.state.header.stamp
+            context.state.header.commit += 1
+            context.state.header.session = session.load(ordering: .relaxed)
+            // Also where another process has written in between.
+            if before.session != context.state.header.session { context.state.endedSession = before }
+        }
         context.state.mark = UInt64.random(in: 1 ... .max)
         context.state.refusal = room.refusal
         let writing = WriteEnvironment(
@@ -61,8 +67,14 @@ extension StoreCore {
         defer { if !isFollowed { filters.forget() } }
         var transaction = WriteTransaction(lmdb, context: context, environment: writing)
         if !isJournaled { try transaction.moveToTables() }
-        try body(&transaction)
-        try transaction.checkWhole()
+        do {
+            try body(&transaction)
+            try transaction.checkWhole()
+        } catch {
+            // LMDB writes pages before the commit when a transaction has too many of them.
+            if transaction.state.bytes > StoreCore.bytesInMemory { beginSession() }
+            throw error
+        }
         guard transaction.state.isChanged else {
             isFollowed = true
             return false
@@ -107,6 +119,11 @@ extension StoreCore {
     }
 
     private static let journalMargin = 256 << 10
+    /// LMDB keeps more bytes than these in memory until the commit: 2^17 pages.
+    private static let bytesInMemory = 64 << 20
+
+    /// Begins a new session, because the next commit takes the number of one that failed.
+    private func beginSession() { session.store(CommitStamp.drawSession(), ordering: .relaxed) }
 
     /// Returns `true` if a transaction begins by writing to the journal.
     private func mayJournal(
@@ -156,6 +173,7 @@ extension StoreCore {
     /// that, the commit has not happened. LMDB would begin the next transaction as if nothing were wrong, whatever the
     /// disk has lost.
     func failedCommit(_ error: LMDBError, _ file: OpenFile) -> StoreError {
+        beginSession()
         if error.leavesOutcomeUnknown {
             isPoisoned.store(true, ordering: .releasing)
             return StoreError(

@@ -49,6 +49,8 @@ final class StoreCore: Sendable {
     /// Whether any part of the file was found damaged since it was opened.
     let sawDamage = Atomic<Bool>(false)
     let fork = ForkMark()
+    /// The session of the commits that are made here.
+    let session = Atomic<UInt32>(CommitStamp.drawSession())
     /// Whether a transaction has failed because the map was full.
     let ranOut = Atomic<Bool>(false)
     /// Commits of this process since the last search for reader slots of ended processes.

@@ -96,7 +96,7 @@ enum ChangeLog {
     }
 
     static func put(_ record: ChangeRecord, in txn: inout WriteTransaction) throws {
-        try txn.put(.changes, key(record.commit), record.value(writtenIn: txn.commit))
+        try txn.put(.changes, key(record.commit), record.value(stamp: txn.stamp))
     }
 
     static func remove(_ record: ChangeRecord, in txn: inout WriteTransaction) throws {
@@ -182,8 +182,8 @@ enum ChangeLog {
 
 /// The form in which a change record is stored.
 extension ChangeRecord {
-    /// - Parameter writer: the commit that writes the record; a later one than the record's own if it is rewritten.
-    func value(writtenIn writer: UInt64) -> [UInt8] {
+    /// - Parameter stamp: the commit that writes the record; a later one than the record's own if it is rewritten.
+    func value(stamp: CommitStamp) -> [UInt8] {
         var record = RecordWriter()
         record.append(commit)
         record.append(time)
@@ -210,7 +210,7 @@ extension ChangeRecord {
         if deletions.contains(where: { $0.commit != commit }) {
             for deletion in deletions { record.append(deletion.commit) }
         }
-        return record.value(table: .changes, key: ChangeLog.key(commit), commit: writer)
+        return record.value(table: .changes, key: ChangeLog.key(commit), stamp: stamp)
     }
 
     init(_ span: RawSpan, key: [UInt8]) throws(FormatError) {

@@ -355,7 +355,7 @@ enum ChunkTable {
             }
         }
         guard let plan else {
-            let empty = encoder.encodeEmpty(key: bounds.key, upper: bounds.upper, commit: txn.commit)
+            let empty = encoder.encodeEmpty(key: bounds.key, upper: bounds.upper, stamp: txn.stamp)
             return try put(bounds.key, empty.hot, empty.details, in: &txn)
         }
         if fits(rows[...], plan, in: txn) { return try put(bounds, rows[...], plan, in: &txn) }
@@ -471,8 +471,8 @@ enum ChunkTable {
     ) throws {
         let encoder = txn.environment.encoder
         try put(
-            bounds.key, encoder.encodeHot(plan, key: bounds.key, upper: bounds.upper, commit: txn.commit),
-            encoder.encodeDetails(rows, key: bounds.key, upper: bounds.upper, commit: txn.commit), in: &txn)
+            bounds.key, encoder.encodeHot(plan, key: bounds.key, upper: bounds.upper, stamp: txn.stamp),
+            encoder.encodeDetails(rows, key: bounds.key, upper: bounds.upper, stamp: txn.stamp), in: &txn)
     }
 
     /// Replaces the two values of a chunk.

@@ -20,12 +20,12 @@ struct DeletedContent {
     let hot: [UInt8]
     let details: [UInt8]
 
-    init(_ row: StoredRow, _ lane: Lane, _ encoder: ChunkEncoder, commit: UInt64, time: Int64) {
+    init(_ row: StoredRow, _ lane: Lane, _ encoder: ChunkEncoder, stamp: CommitStamp, time: Int64) {
         let key = ChunkKey(lane: lane, lower: .least)
         self.time = time
         self.lane = lane
-        hot = encoder.encodeHot(encoder.plan([row]), key: key, upper: .greatest, commit: commit)
-        details = encoder.encodeDetails([row], key: key, upper: .greatest, commit: commit)
+        hot = encoder.encodeHot(encoder.plan([row]), key: key, upper: .greatest, stamp: stamp)
+        details = encoder.encodeDetails([row], key: key, upper: .greatest, stamp: stamp)
     }
 
     init(_ span: RawSpan, key: [UInt8]) throws(FormatError) {
@@ -40,14 +40,14 @@ struct DeletedContent {
         details = try record.readBytes()
     }
 
-    func value(key: [UInt8], commit: UInt64) -> [UInt8] {
+    func value(key: [UInt8], stamp: CommitStamp) -> [UInt8] {
         var record = RecordWriter()
         record.append(time)
         record.append(lane.type)
         record.append(lane.duration.rawValue)
         record.append(hot)
         record.append(details)
-        return record.value(table: .upkeep, key: key, commit: commit)
+        return record.value(table: .upkeep, key: key, stamp: stamp)
     }
 }
 
@@ -110,9 +110,9 @@ enum ContentTable {
         guard txn.state.contentsKept < DeletedContent.mostAtOnce, txn.state.refusal == nil else { return }
         txn.state.contentsKept += 1
         let time = txn.environment.now().nanoseconds
-        let content = DeletedContent(found.row, found.lane, txn.environment.encoder, commit: txn.commit, time: time)
+        let content = DeletedContent(found.row, found.lane, txn.environment.encoder, stamp: txn.stamp, time: time)
         let key = ContentTable.key(found.row.id)
-        try txn.put(.upkeep, key, content.value(key: key, commit: txn.commit))
+        try txn.put(.upkeep, key, content.value(key: key, stamp: txn.stamp))
     }
 
     /// Removes the kept content of a deleted sample.

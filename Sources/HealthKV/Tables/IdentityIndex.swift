@@ -324,7 +324,7 @@ enum IdentityIndex {
         if net == 0 {
             try txn.remove(.identity, key)
         } else {
-            try txn.put(.identity, key, RecentEntry.value(key: key, net: net, commit: txn.commit))
+            try txn.put(.identity, key, RecentEntry.value(key: key, net: net, stamp: txn.stamp))
             txn.state.header.recentEntries += 1
         }
     }
@@ -354,7 +354,7 @@ enum IdentityIndex {
 
     private static func store(_ partition: IdentityPartition, in txn: inout WriteTransaction) throws {
         let key = partitionKey(partition.lower)
-        try txn.put(.identity, key, partition.value(key: key, commit: txn.commit))
+        try txn.put(.identity, key, partition.value(key: key, stamp: txn.stamp))
         txn.state.partitions.removeAll { $0.lower < partition.upper && partition.lower < $0.upper }
         let index = txn.state.partitions.firstIndex { $0.lower > partition.lower } ?? txn.state.partitions.count
         txn.state.partitions.insert(partition, at: index)
@@ -427,7 +427,7 @@ enum IdentityIndex {
             let hash = entries[from].hash
             index = hash == last ? index + 1 : 0
             last = hash
-            let block = encoder.block(entries[from...], commit: txn.commit) {
+            let block = encoder.block(entries[from...], stamp: txn.stamp) {
                 blockKey(partition.lower, run: number, hash: $0, index: index)
             }
             try txn.put(.identity, block.key, block.value)

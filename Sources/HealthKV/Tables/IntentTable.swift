@@ -32,7 +32,7 @@ enum IntentTable {
     }
 
     static func put(_ intent: Intent, in txn: inout WriteTransaction) throws {
-        try txn.put(.upkeep, key(intent), intent.value(commit: txn.commit))
+        try txn.put(.upkeep, key(intent), intent.value(stamp: txn.stamp))
     }
 
     static func remove(_ intent: Intent, in txn: inout WriteTransaction) throws {
@@ -42,7 +42,7 @@ enum IntentTable {
 
 /// The form in which an intent is stored.
 extension Intent {
-    func value(commit writing: UInt64) -> [UInt8] {
+    func value(stamp: CommitStamp) -> [UInt8] {
         var record = RecordWriter()
         record.append(commit)
         record.append(ordinal)
@@ -52,7 +52,7 @@ extension Intent {
         record.append(leavesTombstones ? 1 : 0 as UInt8)
         record.append(position.bytes)
         scope.append(to: &record)
-        return record.value(table: .upkeep, key: IntentTable.key(self), commit: writing)
+        return record.value(table: .upkeep, key: IntentTable.key(self), stamp: stamp)
     }
 
     init(_ span: RawSpan, key: [UInt8]) throws(FormatError) {

@@ -75,7 +75,7 @@ enum Journal {
         try txn.moveToTables()
         var record = RecordWriter()
         record.append(file.inode)
-        try txn.put(.meta, key, record.value(table: .meta, key: key, commit: txn.commit))
+        try txn.put(.meta, key, record.value(table: .meta, key: key, stamp: txn.stamp))
     }
 
     /// Returns `true` if a frame follows the commits that are known.

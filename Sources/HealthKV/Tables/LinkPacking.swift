@@ -29,13 +29,13 @@ private struct LinkChunkWriter {
 
     /// Returns the full chunks; with `isLast`, also the remainder.
     mutating func take(
-        isLast: Bool, _ commit: UInt64, _ key: (UInt64) -> [UInt8]
+        isLast: Bool, _ stamp: CommitStamp, _ key: (UInt64) -> [UInt8]
     ) -> [(key: [UInt8], value: [UInt8])] {
         var taken: [(key: [UInt8], value: [UInt8])] = []
         var from = 0
         guard isLast || waiting.count >= 2 * kept else { return [] }
         while from < waiting.count, isLast || waiting.count - from >= kept {
-            let chunk = encoder.chunk(waiting[from...], commit: commit, key: key)
+            let chunk = encoder.chunk(waiting[from...], stamp: stamp, key: key)
             taken.append((chunk.key, chunk.value))
             from += chunk.count
             if from < waiting.count, waiting[from - 1].hash == waiting[from].hash { arePartedWrongly = true }
@@ -103,7 +103,7 @@ enum LinkPacking {
             }
             chunks.add(PackedLink.merged(held, incoming[next..<end]), header: txn.state.header)
             next = end
-            for chunk in chunks.take(isLast: from == nil, txn.commit, { LinkKey.block(peer, .chunk, number, $0) }) {
+            for chunk in chunks.take(isLast: from == nil, txn.stamp, { LinkKey.block(peer, .chunk, number, $0) }) {
                 try txn.put(.links, chunk.key, chunk.value)
             }
         } while from != nil
@@ -163,7 +163,7 @@ enum LinkPacking {
         var encoder = LinkHintEncoder(pageSize: linkBlockBytes(in: txn), precision: directory.precision)
         var from = 0
         while from < hints.count {
-            let block = encoder.block(hints[from...], commit: txn.commit) { LinkKey.block(peer, .hints, level, $0) }
+            let block = encoder.block(hints[from...], stamp: txn.stamp) { LinkKey.block(peer, .hints, level, $0) }
             from += block.count
             // In a forged file, more links may share a hash than a block holds.
             guard from == hints.count || !encoder.areTogether(hints[from - 1], hints[from]) else {

@@ -22,11 +22,13 @@ enum NameTable {
     }
 
     /// Both tables hold the same fields: the number and the name.
-    static func value(_ table: TableCode, key: [UInt8], _ number: UInt32, _ bytes: [UInt8], commit: UInt64) -> [UInt8] {
+    static func value(_ table: TableCode, key: [UInt8], _ number: UInt32, _ bytes: [UInt8], stamp: CommitStamp)
+        -> [UInt8]
+    {
         var record = RecordWriter()
         record.append(number)
         record.append(bytes)
-        return record.value(table: table, key: key, commit: commit)
+        return record.value(table: table, key: key, stamp: stamp)
     }
 
     static func read(_ span: RawSpan, _ table: TableCode, key: [UInt8]) throws(FormatError) -> (UInt32, [UInt8]) {
@@ -165,10 +167,10 @@ enum NameTable {
     {
         let number = try NameTable.nextNumber(kind, txn.snapshot.view, txn.context.tables)
         let key = NameTable.key(kind, number)
-        try txn.put(.names, key, NameTable.value(.names, key: key, number, bytes, commit: txn.commit))
+        try txn.put(.names, key, NameTable.value(.names, key: key, number, bytes, stamp: txn.stamp))
         let reverse = NameTable.reverseKey(kind, name ?? bytes, txn.state.header.hashKey)
         try txn.put(
-            .namesReverse, reverse, NameTable.value(.namesReverse, key: reverse, number, bytes, commit: txn.commit))
+            .namesReverse, reverse, NameTable.value(.namesReverse, key: reverse, number, bytes, stamp: txn.stamp))
         return number
     }
 

@@ -37,7 +37,7 @@ enum PeerTables {
     static func put<Record: SyncRecord>(_ record: Record, _ bytes: [UInt8], in txn: inout WriteTransaction) throws {
         let key = SyncKey(bytes)
         txn.state.isChanged = true
-        let stored = StoredSync(record, key: key, commit: txn.commit)
+        let stored = StoredSync(record, key: key, stamp: txn.stamp)
         let content = stored.recordBytes
         txn.state.writes += 1
         txn.state.bytes += content.count

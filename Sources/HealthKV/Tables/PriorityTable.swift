@@ -35,7 +35,7 @@ enum PriorityTable {
     /// Writes a changed ranking: at the end of the commit.
     static func writeChanged(in txn: inout WriteTransaction) throws {
         guard let priorities = txn.state.priorities else { return }
-        try txn.put(.meta, key, priorities.value(key: key, commit: txn.commit))
+        try txn.put(.meta, key, priorities.value(key: key, stamp: txn.stamp))
     }
 
     /// Updates the kind of a source from the product of a revision. If this changes the rank of the source, the

@@ -29,7 +29,7 @@ extension PurgedSamples {
     static func note(_ type: UInt32, _ source: UInt32, in txn: inout WriteTransaction) throws {
         let key = PurgedSamples.key(type, source)
         guard try txn.snapshot.view.get(txn.context.tables[.meta], key) == nil else { return }
-        try txn.put(.meta, key, RecordWriter().value(table: .meta, key: key, commit: txn.commit))
+        try txn.put(.meta, key, RecordWriter().value(table: .meta, key: key, stamp: txn.stamp))
     }
 }
 

@@ -13,11 +13,11 @@ enum StaleTable {
     }
 
     /// Returns the value of a range: one row for each.
-    static func value(_ type: UInt32, _ range: ClosedRange<Int64>, commit: UInt64) -> [UInt8] {
+    static func value(_ type: UInt32, _ range: ClosedRange<Int64>, stamp: CommitStamp) -> [UInt8] {
         var record = RecordWriter()
         record.append(range.lowerBound)
         record.append(range.upperBound)
-        return record.value(table: .upkeep, key: key(type, range.lowerBound), commit: commit)
+        return record.value(table: .upkeep, key: key(type, range.lowerBound), stamp: stamp)
     }
 
     static func read(_ span: RawSpan, key: [UInt8]) throws(FormatError) -> ClosedRange<Int64> {
@@ -48,7 +48,7 @@ enum StaleTable {
     }
 
     static func put(_ type: UInt32, _ range: ClosedRange<Int64>, in txn: inout WriteTransaction) throws {
-        try txn.put(.upkeep, key(type, range.lowerBound), value(type, range, commit: txn.commit))
+        try txn.put(.upkeep, key(type, range.lowerBound), value(type, range, stamp: txn.stamp))
     }
 
     static func remove(_ type: UInt32, _ range: ClosedRange<Int64>, in txn: inout WriteTransaction) throws {

@@ -85,7 +85,7 @@ enum SummaryTable {
         if counts == TypeCounts() {
             try txn.remove(.summaries, key)
         } else {
-            try txn.put(.summaries, key, counts.value(key: key, commit: txn.commit))
+            try txn.put(.summaries, key, counts.value(key: key, stamp: txn.stamp))
         }
     }
 
@@ -98,7 +98,7 @@ enum SummaryTable {
         if content.samples <= txn.environment.limits.thinSamples {
             if try txn.snapshot.view.contains(txn.context.tables[.summaries], key) { try txn.remove(.summaries, key) }
         } else {
-            try txn.put(.summaries, key, content.value(key: key, block: block, aggregation, commit: txn.commit))
+            try txn.put(.summaries, key, content.value(key: key, block: block, aggregation, stamp: txn.stamp))
         }
     }
 

@@ -34,7 +34,7 @@ struct Tombstone: Sendable, Equatable {
         syncIdentifier.map { SyncIdentity(type: type, source: source, identifier: $0) }
     }
 
-    func value(key: [UInt8], commit writing: UInt64) -> [UInt8] {
+    func value(key: [UInt8], stamp: CommitStamp) -> [UInt8] {
         var record = RecordWriter()
         record.append(id)
         record.append(type)
@@ -47,7 +47,7 @@ struct Tombstone: Sendable, Equatable {
         record.append(ordinal)
         record.append(time)
         if group != nil { record.append(group) }
-        return record.value(table: .tombstones, key: key, commit: writing)
+        return record.value(table: .tombstones, key: key, stamp: stamp)
     }
 
     init(

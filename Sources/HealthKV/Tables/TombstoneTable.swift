@@ -111,7 +111,7 @@ enum TombstoneTable {
 
     private static func put(_ tombstone: Tombstone, _ key: [UInt8], in txn: inout WriteTransaction) throws {
         let isNew = try !txn.snapshot.view.contains(txn.context.tables[.tombstones], key)
-        try txn.put(.tombstones, key, tombstone.value(key: key, commit: txn.commit))
+        try txn.put(.tombstones, key, tombstone.value(key: key, stamp: txn.stamp))
         if isNew { try IdentityIndex.addRecent(tombstone.entry(key: key, txn.state.header.hashKey), 1, in: &txn) }
     }
 

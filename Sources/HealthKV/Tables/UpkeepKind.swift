@@ -11,4 +11,6 @@ enum UpkeepKind {
     static let condensedFeed: UInt8 = 4
     /// The content of a deleted sample (``ContentTable``).
     static let deletedContent: UInt8 = 5
+    /// Which sessions wrote which commits (``SessionTable``).
+    static let sessions: UInt8 = 6
 }

@@ -8,6 +8,8 @@ struct TransactionState {
     var header: StoreHeader
     /// The mark of this commit if it changes samples; 0 in a reader.
     var mark: UInt64 = 0
+    /// The last commit of the session before, if this commit is the first of its session.
+    var endedSession: CommitStamp?
     /// Starts with the names that the store knows. A writer adds its own.
     var names: NameBook
     var intents: [Intent] = []

@@ -37,6 +37,9 @@ public struct WriteTransaction: ~Copyable, SampleReading {
     /// The number of this commit.
     var commit: UInt64 { state.header.commit }
 
+    /// What the values of this commit bear.
+    var stamp: CommitStamp { state.header.stamp }
+
     mutating func put(_ table: TableCode, _ key: [UInt8], _ value: [UInt8]) throws(LMDBError) {
         state.isChanged = true
         state.writes += 1

@@ -15,6 +15,7 @@ enum CommitRecords {
             record.removals = txn.state.removals
             try ChangeLog.put(record, in: &txn)
         }
+        if let ended = txn.state.endedSession { try SessionTable.end(ended, in: &txn) }
         try QueueTable.putDirectories(in: &txn)
         try PriorityTable.writeChanged(in: &txn)
         for (type, counts) in txn.state.counts {

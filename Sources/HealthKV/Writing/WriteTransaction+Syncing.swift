@@ -115,7 +115,7 @@ extension WriteTransaction {
             {
                 return false
             }
-            let value = StoredSync(total, key: SyncKey(key), commit: transaction.commit).recordBytes
+            let value = StoredSync(total, key: SyncKey(key), stamp: transaction.stamp).recordBytes
             try transaction.put(.totals, key, value)
             return true
         }
@@ -256,6 +256,6 @@ extension WriteTransaction {
         }
         var record = RecordWriter()
         record.append(bytes)
-        try put(.meta, key, record.value(table: .meta, key: key, commit: commit))
+        try put(.meta, key, record.value(table: .meta, key: key, stamp: stamp))
     }
 }

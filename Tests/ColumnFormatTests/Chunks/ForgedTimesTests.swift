@@ -13,7 +13,8 @@ import Testing
                 revision: 1, flags: [], version: 1, clockTime: 0, clockReplica: 0, commit: 1, ordinal: 1)
         }
         let encoder = ChunkEncoder(pageSize: 4_096)
-        let bytes = encoder.encodeHot(encoder.plan(rows[...]), key: key, upper: .greatest, commit: 1)
+        let bytes = encoder.encodeHot(
+            encoder.plan(rows[...]), key: key, upper: .greatest, stamp: CommitStamp(commit: 1, session: 5))
         try HotChunk(bytes.rawBytes, key: key.bytes.rawBytes).verify()
     }
 

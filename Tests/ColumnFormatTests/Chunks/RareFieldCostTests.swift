@@ -24,8 +24,9 @@ import TestSupport
     private static func encode(_ rows: [StoredRow]) -> (hot: [UInt8], details: [UInt8]) {
         let encoder = ChunkEncoder(pageSize: 4_096)
         return (
-            encoder.encodeHot(encoder.plan(rows[...]), key: key, upper: .greatest, commit: 9),
-            encoder.encodeDetails(rows[...], key: key, upper: .greatest, commit: 9)
+            encoder.encodeHot(
+                encoder.plan(rows[...]), key: key, upper: .greatest, stamp: CommitStamp(commit: 9, session: 5)),
+            encoder.encodeDetails(rows[...], key: key, upper: .greatest, stamp: CommitStamp(commit: 9, session: 5))
         )
     }
 
@@ -41,7 +42,7 @@ import TestSupport
             #expect(try RareFieldCostTests.tags(details, .details) == [ColumnTag.id.rawValue])
             let body = 8 + 16 * count + 8
             let block = 1 << ChunkEncoder.detailsBlockShift
-            let head = 28 + RareFieldCostTests.key.bytes.count + Point.greatest.bytes.count + 8
+            let head = 32 + RareFieldCostTests.key.bytes.count + Point.greatest.bytes.count + 8
             #expect(details.count == head + 4 * ((body + block - 1) / block) + 4 + body)
             #expect(try Set(RareFieldCostTests.tags(hot, .chunks)).isSubset(of: [1, 2, 3, 4, 5, 6]))
         }

@@ -31,7 +31,7 @@ import TestSupport
         var rest = all[...]
         var blocks: [(value: [UInt8], entries: ArraySlice<IdentityEntry>)] = []
         while !rest.isEmpty {
-            let block = encoder.block(rest, commit: 3) { _ in key }
+            let block = encoder.block(rest, stamp: CommitStamp(commit: 3, session: 5)) { _ in key }
             blocks.append((block.value, rest.prefix(block.count)))
             rest = rest.dropFirst(block.count)
         }

@@ -36,7 +36,7 @@ import Testing
         var rest = all[...]
         var chunks: [(value: [UInt8], links: ArraySlice<PackedLink>)] = []
         while !rest.isEmpty {
-            let chunk = encoder.chunk(rest, commit: 3) { _ in key }
+            let chunk = encoder.chunk(rest, stamp: CommitStamp(commit: 3, session: 5)) { _ in key }
             chunks.append((chunk.value, rest.prefix(chunk.count)))
             rest = rest.dropFirst(chunk.count)
         }
@@ -98,7 +98,7 @@ import Testing
         var encoder = LinkHintEncoder(pageSize: 4_096, precision: LinkHint.Precision(links: all))
         var (from, blocks) = (0, 0)
         while from < hints.count {
-            from += encoder.block(hints[from...], commit: 1) { _ in key }.count
+            from += encoder.block(hints[from...], stamp: CommitStamp(commit: 1, session: 5)) { _ in key }.count
             blocks += 1
         }
         // Each page also has an entry in the tree.
@@ -119,7 +119,7 @@ import Testing
             var read: [(hash: UInt64, place: UInt64)] = []
             var blocks: [[UInt8]] = []
             while from < hints.count {
-                let block = encoder.block(hints[from...], commit: 1) { _ in key }
+                let block = encoder.block(hints[from...], stamp: CommitStamp(commit: 1, session: 5)) { _ in key }
                 try LinkHintBlock(block.value.rawBytes, key: key.rawBytes).appendAll(to: &read)
                 blocks.append(block.value)
                 from += block.count

@@ -93,7 +93,7 @@ import TestSupport
                 return IdentityEntry(hash: random.next(), start: Int64(bitPattern: random.next()), lane: lane)
             }.sorted()
             var encoder = IdentityBlockEncoder(pageSize: 1_024)
-            let block = encoder.block(entries[...], commit: 1) { _ in [1] }
+            let block = encoder.block(entries[...], stamp: CommitStamp(commit: 1, session: 5)) { _ in [1] }
             let forged = Forgery.resealed(Forgery.damaged(block.value, &random)) ?? block.value
             readBlock(forged, entries.map(\.hash) + [0, random.next() >> 24])
         }
@@ -125,7 +125,7 @@ import TestSupport
             let chunk = LinkChunkTests.encode(links, key: key, pageSize: 4_096)[0].value
             let hints = links.map { LinkHint(idAtPeer: random.next() >> 24, sample: $0.hash) }.sorted()
             var encoder = LinkHintEncoder(pageSize: 4_096, precision: LinkHint.Precision(links: hints.count))
-            let block = encoder.block(hints[...], commit: 1) { _ in key }.value
+            let block = encoder.block(hints[...], stamp: CommitStamp(commit: 1, session: 5)) { _ in key }.value
             let values = [chunk, block].map { Forgery.resealed(Forgery.damaged($0, &random)) ?? $0 }
             if failure({ try self.readLinks(values[0], key, random.next() >> 24) }) == nil { read += 1 }
             _ = failure { try self.readHints(values[1], key, random.next() >> 24) }

@@ -17,7 +17,7 @@ import TestSupport
         record.append(nil as String?)
         record.append("there" as String?)
         record.append([1, 2, 3] as [UInt8])
-        let bytes = record.value(table: .peers, key: [1], commit: 1)
+        let bytes = record.value(table: .peers, key: [1], stamp: CommitStamp(commit: 1, session: 5))
         var reader = try RecordReader(bytes.rawBytes, table: .peers, key: [1])
         #expect(try reader.read(UInt8.self) == .max)
         #expect(try reader.read(Int64.self) == .min)

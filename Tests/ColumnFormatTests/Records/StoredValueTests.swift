@@ -7,13 +7,14 @@ import TestSupport
 /// Every value is protected by its header and the checksums of its blocks.
 @Suite struct StoredValueTests {
     private let key: [UInt8] = [9, 8, 7]
+    private let stamp = CommitStamp(commit: 0x0102_0304_0506_0708, session: 0xFFFE_FDFC)
 
     private func value(_ columns: [[UInt8]], blockShift: Int = 8, upper: [UInt8] = [1]) -> [UInt8] {
         var builder = StoredValueBuilder(table: .names, key: key, upper: upper)
         for (index, column) in columns.enumerated() { builder.column(UInt8(index + 1)) { $0.bytes += column } }
         builder.rows = 5
         builder.marked = 2
-        return builder.finish(commit: 0x0102_0304_0506_0708, blockShift: blockShift)
+        return builder.finish(stamp: stamp, blockShift: blockShift)
     }
 
     /// Reads every part of the value.
@@ -37,7 +38,7 @@ import TestSupport
             let bytes = value(columns, blockShift: blockShift)
             #expect(try read(bytes) == columns)
             let stored = try StoredValue(bytes.rawBytes, table: .names)
-            #expect(stored.commit == 0x0102_0304_0506_0708)
+            #expect(stored.stamp == stamp)
             #expect((stored.rows, stored.marked, stored.columns) == (5, 2, 3))
             #expect(stored.upper.copied() == [1])
             // Bytes after the value, as in a page, do not matter.
@@ -69,7 +70,7 @@ import TestSupport
         let bytes = value([[1]])
         #expect(failure { _ = try StoredValue(bytes.rawBytes, table: .meta) }?.code == .misplaced)
         #expect(failure { try StoredValue(bytes.rawBytes, table: .names).expect(key: [9, 8]) }?.code == .misplaced)
-        for (offset, byte, code) in [(1, 2, FormatError.Code.newer), (1, 0, .unknown), (2, 1, .sealed), (2, 2, .newer)]
+        for (offset, byte, code) in [(1, 2, FormatError.Code.newer), (1, 0, .unknown), (2, 1, .sealed), (2, 6, .newer)]
         {
             var changed = bytes
             changed[offset] = UInt8(byte)

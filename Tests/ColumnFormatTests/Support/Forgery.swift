@@ -8,7 +8,7 @@ enum Forgery {
         guard value.count >= 32 else { return nil }
         var bytes = value
         let columns = Int(bytes[3])
-        let directory = 28 + Int(bytes[24]) + Int(bytes[25])
+        let directory = (bytes[2] & 2 == 0 ? 28 : 32) + Int(bytes[24]) + Int(bytes[25])
         let shift = Int(bytes[26])
         let end = Int(bytes[4]) | Int(bytes[5]) << 8 | Int(bytes[6]) << 16 | Int(bytes[7]) << 24
         guard shift >= 8, shift <= 16, end <= bytes.count else { return nil }

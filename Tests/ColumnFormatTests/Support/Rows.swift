@@ -87,10 +87,13 @@ struct TestChunk {
 
     func encode(commit: UInt64 = 9) -> (hot: [UInt8], details: [UInt8]) {
         let encoder = ChunkEncoder(pageSize: 4_096)
-        guard !rows.isEmpty else { return encoder.encodeEmpty(key: key, upper: upper, commit: commit) }
+        guard !rows.isEmpty else {
+            return encoder.encodeEmpty(key: key, upper: upper, stamp: CommitStamp(commit: commit, session: 5))
+        }
         return (
-            encoder.encodeHot(encoder.plan(rows[...]), key: key, upper: upper, commit: commit),
-            encoder.encodeDetails(rows[...], key: key, upper: upper, commit: commit)
+            encoder.encodeHot(
+                encoder.plan(rows[...]), key: key, upper: upper, stamp: CommitStamp(commit: commit, session: 5)),
+            encoder.encodeDetails(rows[...], key: key, upper: upper, stamp: CommitStamp(commit: commit, session: 5))
         )
     }
 }

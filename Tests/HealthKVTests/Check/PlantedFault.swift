@@ -49,7 +49,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         PlantedFault(.detailsMismatch, "details have no chunk") { txn in
             let lane = Lane(type: try NameTable.number(of: .bodyMass, in: txn.snapshot)!, duration: .long)
             let key = ChunkKey(lane: lane, lower: .least)
-            let empty = txn.environment.encoder.encodeEmpty(key: key, upper: .greatest, commit: txn.commit)
+            let empty = txn.environment.encoder.encodeEmpty(key: key, upper: .greatest, stamp: txn.stamp)
             try txn.put(.details, key.bytes, empty.details)
         },
         PlantedFault(.shadowWrong, "a sample that is alone at its time is shadowed") { txn in
@@ -104,13 +104,13 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
             var partition = try IdentityIndex.partition(of: 0, in: txn.snapshot)!
             partition.upper -= 1
             let key = IdentityIndex.partitionKey(partition.lower)
-            try txn.put(.identity, key, partition.value(key: key, commit: txn.commit))
+            try txn.put(.identity, key, partition.value(key: key, stamp: txn.stamp))
         },
         PlantedFault(.identityUnreadable, "a run holds one entry less than its header says") { txn in
             var partition = try IdentityIndex.partition(of: 0, in: txn.snapshot)!
             partition.runs[0].entries += 1
             let key = IdentityIndex.partitionKey(partition.lower)
-            try txn.put(.identity, key, partition.value(key: key, commit: txn.commit))
+            try txn.put(.identity, key, partition.value(key: key, stamp: txn.stamp))
         },
         PlantedFault(.tombstoneOfLiveSample, "a tombstone is made for a sample that stays") { txn in
             let found = try SampleLookup.find(GoodStore.lonely, in: txn.snapshot)!
@@ -135,7 +135,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         PlantedFault(.nameCopiesDiffer, "the copy under the name says another number") { txn in
             let name = try scale(txn.snapshot)
             let bytes = NameCoding.encode(source: GoodStore.scale.identity)
-            let value = NameTable.value(.namesReverse, key: name.reverse, 99, bytes, commit: txn.commit)
+            let value = NameTable.value(.namesReverse, key: name.reverse, 99, bytes, stamp: txn.stamp)
             try txn.put(.namesReverse, name.reverse, value)
         },
     ]
@@ -170,7 +170,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
             let keys = try blocks(txn, .hints)
             #expect(keys.count == 1)
             let hints = (0..<10).map { LinkHint(idAtPeer: LinkKey.hash(keys[0]) + $0, sample: 5) }
-            try txn.put(.links, keys[0], encoder.block(hints[...], commit: txn.commit) { _ in keys[0] }.value)
+            try txn.put(.links, keys[0], encoder.block(hints[...], stamp: txn.stamp) { _ in keys[0] }.value)
         },
         PlantedFault(.linksDiffer, "a packed link names no sample") { txn in
             let key = try blocks(txn, .chunk)[0]
@@ -178,25 +178,25 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
             // A hint has fewer bits of the hash.
             links[1].hash ^= 1
             var encoder = LinkChunkEncoder(pageSize: 65_536)
-            try txn.put(.links, key, encoder.chunk(links[...], commit: txn.commit) { _ in key }.value)
+            try txn.put(.links, key, encoder.chunk(links[...], stamp: txn.stamp) { _ in key }.value)
         },
         PlantedFault(.recordUnreadable, "a chunk of links stands behind one of greater hashes") { txn in
             let peer = peer(txn, "r")
             let links = try LinkTable.packedChunk(peer, 0, from: 0, in: txn.snapshot)!.links
             var encoder = LinkChunkEncoder(pageSize: 4_096)
-            let chunk = encoder.chunk(links[1...], commit: txn.commit) { LinkKey.block(peer, .chunk, 0, $0) }
+            let chunk = encoder.chunk(links[1...], stamp: txn.stamp) { LinkKey.block(peer, .chunk, 0, $0) }
             try txn.put(.links, chunk.key, chunk.value)
         },
         PlantedFault(.recordUnreadable, "an anchor ends too soon") { txn in
             let key = try anchorKey(txn.snapshot)
             var record = RecordWriter()
             record.append(7 as UInt8)
-            try txn.put(.anchors, key, record.value(table: .anchors, key: key, commit: txn.commit))
+            try txn.put(.anchors, key, record.value(table: .anchors, key: key, stamp: txn.stamp))
         },
         PlantedFault(.recordsOutdated, "an anchor is of an earlier commit than the sum in the header knows") { txn in
             let key = try anchorKey(txn.snapshot)
             let anchor = try PeerTables.record(key, as: Anchor.self, in: txn.snapshot)!
-            let older = StoredSync(anchor, key: SyncKey(key), commit: 0).recordBytes
+            let older = StoredSync(anchor, key: SyncKey(key), stamp: CommitStamp(commit: 0, session: 5)).recordBytes
             try txn.lmdb.put(txn.context.tables[.anchors], key, older)
             txn.state.isChanged = true
         },
@@ -222,8 +222,8 @@ extension PlantedFault {
         let (encoder, bounds) = (txn.environment.encoder, chunk.bounds)
         let plan = encoder.plan(chunk.rows[...])
         try ChunkTable.put(
-            bounds.key, encoder.encodeHot(plan, key: bounds.key, upper: bounds.upper, commit: txn.commit),
-            encoder.encodeDetails(chunk.rows[...], key: bounds.key, upper: bounds.upper, commit: txn.commit), in: &txn)
+            bounds.key, encoder.encodeHot(plan, key: bounds.key, upper: bounds.upper, stamp: txn.stamp),
+            encoder.encodeDetails(chunk.rows[...], key: bounds.key, upper: bounds.upper, stamp: txn.stamp), in: &txn)
     }
 
     private static func turnMark(_ txn: inout HealthKV.WriteTransaction, of id: SampleID) throws {

@@ -12,7 +12,7 @@ struct NewerFormatTests {
     static func raise(_ bytes: inout [UInt8]) {
         func word(_ at: Int) -> Int { (0..<4).reduce(0) { $0 | Int(bytes[at + $1]) << (8 * $1) } }
         let (columns, shift) = (Int(bytes[3]), Int(bytes[26]))
-        let sums = 28 + Int(bytes[24]) + Int(bytes[25]) + 8 * columns
+        let sums = 32 + Int(bytes[24]) + Int(bytes[25]) + 8 * columns
         let blocks = (word(4) - sums - 4 + (1 << shift) + 3) / ((1 << shift) + 4)
         let body = sums + 4 * blocks + 4
         bytes[1] = FormatVersion.current + 1

@@ -174,7 +174,8 @@ import Testing
             var record = RecordWriter()
             record.append(StoreHeader.formatVersion + 1)
             try transaction.put(
-                tables[.meta], StoreHeader.key, record.value(table: .meta, key: StoreHeader.key, commit: 9))
+                tables[.meta], StoreHeader.key,
+                record.value(table: .meta, key: StoreHeader.key, stamp: CommitStamp(commit: 9, session: 5)))
             try transaction.commit()
         }
         try store.close()

@@ -55,8 +55,8 @@ struct NotFiniteStoreTests {
                 for row in [1, chunk.rows.count / 2] { chunk.rows[row].value = odd }
                 let plan = encoder.plan(chunk.rows[...])
                 try ChunkTable.put(
-                    bounds.key, encoder.encodeHot(plan, key: bounds.key, upper: bounds.upper, commit: txn.commit),
-                    encoder.encodeDetails(chunk.rows[...], key: bounds.key, upper: bounds.upper, commit: txn.commit),
+                    bounds.key, encoder.encodeHot(plan, key: bounds.key, upper: bounds.upper, stamp: txn.stamp),
+                    encoder.encodeDetails(chunk.rows[...], key: bounds.key, upper: bounds.upper, stamp: txn.stamp),
                     in: &txn)
             }
         }
@@ -114,7 +114,7 @@ struct NotFiniteStoreTests {
                     content.hours[index].sum = .nan
                 }
                 let key = SummaryTable.key(type, block)
-                try txn.put(.summaries, key, content.value(key: key, block: block, .cumulative, commit: txn.commit))
+                try txn.put(.summaries, key, content.value(key: key, block: block, .cumulative, stamp: txn.stamp))
             }
         }
         let sum = try store.read { try $0.statistics(of: .stepCount, from: .day(-1), to: .day(4)).sum }

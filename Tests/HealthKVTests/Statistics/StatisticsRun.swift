@@ -296,7 +296,7 @@ extension StatisticsRun {
                     let key = SummaryTable.key(type, block)
                     try txn.put(
                         .summaries, key,
-                        content.value(key: key, block: block, aggregation, commit: txn.state.header.commit))
+                        content.value(key: key, block: block, aggregation, stamp: txn.stamp))
                     isPlanted = true
                 }
             }

@@ -47,8 +47,8 @@ import Testing
             var record = ChangeRecord(commit: 1, time: 0, mark: 1)
             record.deletions = [ChangeRecord.Deletion(commit: 1, ordinal: 1, id: GoodStore.lonely, type: 1)]
             let key = ChangeLog.key(2)
-            var value = record.value(writtenIn: 1)
-            value.replaceSubrange(28..<36, with: key)
+            var value = record.value(stamp: CommitStamp(commit: 1, session: 5))
+            value.replaceSubrange(32..<40, with: key)
             try txn.put(.changes, key, try #require(resealed(value)))
         }) { _ = try $0.changes(since: nil) }
     }
@@ -70,7 +70,7 @@ import Testing
     func staleHours(_ hour: Int64) throws {
         try withForged({ txn in
             let type = try NameTable.number(of: .stepCount, in: txn.snapshot)!
-            let value = StaleTable.value(type, hour...hour + 1_000_000, commit: txn.commit)
+            let value = StaleTable.value(type, hour...hour + 1_000_000, stamp: txn.stamp)
             try txn.put(.upkeep, StaleTable.key(type, hour), value)
         }) { store in expectError(.damaged) { while try store.maintain() {} } }
     }
@@ -80,7 +80,7 @@ import Testing
         try withForged({ txn in
             let type = try NameTable.number(of: .stepCount, in: txn.snapshot)!
             let key = SummaryTable.key(type, block)
-            try txn.put(.summaries, key, RecordWriter().value(table: .summaries, key: key, commit: txn.commit))
+            try txn.put(.summaries, key, RecordWriter().value(table: .summaries, key: key, stamp: txn.stamp))
         }) { store in
             try #expect(!store.check().isClean)
             try store.read { _ = try? $0.statistics(of: .stepCount) }
@@ -101,8 +101,8 @@ import Testing
                 .hours, cells: [cell],
                 integers: [(.count, [10]), (.duration, [0]), (.first, [.max]), (.last, [.max])],
                 values: [(.sum, [1])] + SummaryLevel.hours.values(.cumulative).map { ($0, [1]) })
-            try txn.put(.summaries, key, encoder.finish(commit: txn.commit))
-            let stale = StaleTable.value(type, hour...hour, commit: txn.commit)
+            try txn.put(.summaries, key, encoder.finish(stamp: txn.stamp))
+            let stale = StaleTable.value(type, hour...hour, stamp: txn.stamp)
             try txn.put(.upkeep, StaleTable.key(type, hour), stale)
         }) { store in
             expectError(.damaged) { while try store.maintain() {} }
@@ -114,7 +114,7 @@ import Testing
     func lastNameNumber() throws {
         try withForged({ txn in
             let (key, name) = (NameTable.key(.source, .max), SourceIdentity(name: "Last"))
-            let value = NameTable.value(.names, key: key, .max, NameCoding.encode(source: name), commit: txn.commit)
+            let value = NameTable.value(.names, key: key, .max, NameCoding.encode(source: name), stamp: txn.stamp)
             try txn.put(.names, key, value)
         }) { store in
             let sample = Sample(.bodyMass, 70, .kilogram, at: .day(5), source: Source(name: "New"))
@@ -129,7 +129,7 @@ import Testing
                 var partition = try IdentityIndex.partition(of: 0, in: txn.snapshot)!
                 partition.runs = [IdentityPartition.Run(number: number, entries: entries)]
                 let key = IdentityIndex.partitionKey(partition.lower)
-                try txn.put(.identity, key, partition.value(key: key, commit: txn.commit))
+                try txn.put(.identity, key, partition.value(key: key, stamp: txn.stamp))
             }) { _ = try IdentityIndex.allPartitions(in: $0.snapshot) }
         }
     }
@@ -141,7 +141,7 @@ import Testing
             partition.nextRun = 4
             partition.runs = (1...3).map { IdentityPartition.Run(number: $0, entries: 1) }
             let key = IdentityIndex.partitionKey(5)
-            try txn.put(.identity, key, partition.value(key: key, commit: txn.commit))
+            try txn.put(.identity, key, partition.value(key: key, stamp: txn.stamp))
         }) { store in
             store.core.mayHaveRuns.store(true, ordering: .relaxed)
             expectError(.damaged) { while try store.maintain() {} }
@@ -155,7 +155,7 @@ import Testing
             let entry = IdentityEntry(
                 hash: IdentityHash.of(GoodStore.lonely, txn.state.header.hashKey), start: 0, lane: lane)
             let key = IdentityIndex.recentKey(entry)
-            try txn.put(.identity, key, RecentEntry.value(key: key, net: 1 << 24, commit: txn.commit))
+            try txn.put(.identity, key, RecentEntry.value(key: key, net: 1 << 24, stamp: txn.stamp))
         }) { _ = try $0.sample(id: GoodStore.lonely) }
     }
 
@@ -182,7 +182,7 @@ import Testing
     func keyOfRecentIdentity() throws {
         try withForged({ txn in
             let key = [IdentityPartition.recentTag, 0]
-            try txn.put(.identity, key, RecentEntry.value(key: key, net: 1, commit: txn.commit))
+            try txn.put(.identity, key, RecentEntry.value(key: key, net: 1, stamp: txn.stamp))
             txn.state.header.recentEntries = 100_000
         }) { store in
             expectError(.damaged) { try expectUpkeepEnds(store) }
@@ -211,7 +211,7 @@ import Testing
             record.append(UInt64.max)
             record.append(0 as Int64)
             let key = PeerKey.directory("p", txn.state.header.hashKey)
-            try txn.put(.pending, key, record.value(table: .pending, key: key, commit: txn.commit))
+            try txn.put(.pending, key, record.value(table: .pending, key: key, stamp: txn.stamp))
         }) { _ = try $0.pendingGroups(for: "p") }
     }
 
@@ -233,7 +233,7 @@ import Testing
                 DeletedSample(
                     id: .zero, type: .stepCount, source: SourceIdentity(name: ""), syncIdentifier: nil, version: 1,
                     modified: .unknown), type: 1, source: 1, commit: 1, ordinal: 1, time: tombstone.time)
-            try txn.put(.tombstones, key, tombstone.value(key: key, commit: txn.commit))
+            try txn.put(.tombstones, key, tombstone.value(key: key, stamp: txn.stamp))
         }) { _ = try $0.deletions() }
     }
 
@@ -250,7 +250,7 @@ import Testing
 /// Checksums of a value of one block, made right again.
 private func resealed(_ value: [UInt8]) -> [UInt8]? {
     var bytes = value
-    let body = 28 + Int(bytes[24]) + Int(bytes[25]) + 8 * Int(bytes[3]) + 8
+    let body = 32 + Int(bytes[24]) + Int(bytes[25]) + 8 * Int(bytes[3]) + 8
     guard body < bytes.count, bytes.count - body <= 1 << Int(bytes[26]) else { return nil }
     for (offset, hash) in [(body - 8, Checksum.hash(bytes, body..<bytes.count))] { put(&bytes, offset, hash) }
     put(&bytes, body - 4, Checksum.hash(bytes, 0..<body - 4))

@@ -187,7 +187,7 @@ import Testing
             if random.chance(0.3) { forged = forged.map { LinkHint(idAtPeer: $0.packed >> 30, sample: 7) } }
             forged.sort()
             var encoder = LinkHintEncoder(pageSize: 65_536, precision: precision)
-            return encoder.block(forged[...], commit: 9) { _ in block.key }.value
+            return encoder.block(forged[...], stamp: CommitStamp(commit: 9, session: 5)) { _ in block.key }.value
         }
         var links: [PackedLink] = []
         try LinkChunk(block.value.rawBytes, key: block.key.rawBytes).appendAll(to: &links)
@@ -207,7 +207,7 @@ import Testing
         }
         links.sort(by: PackedLink.isBefore)
         var encoder = LinkChunkEncoder(pageSize: 65_536)
-        return encoder.chunk(links[...], commit: 9) { _ in block.key }.value
+        return encoder.chunk(links[...], stamp: CommitStamp(commit: 9, session: 5)) { _ in block.key }.value
     }
 
     private static let isLong = ProcessInfo.processInfo.environment["HEALTHKV_LONG"] != nil

@@ -291,7 +291,7 @@ import Testing
                 let key = PeerKey.anchor("a", number, "", txn.state.header.hashKey)
                 var record = RecordWriter()
                 record.append(7 as UInt8)
-                try txn.put(.anchors, key, record.value(table: .anchors, key: key, commit: txn.commit))
+                try txn.put(.anchors, key, record.value(table: .anchors, key: key, stamp: txn.stamp))
             } == [.recordUnreadable])
     }
 }

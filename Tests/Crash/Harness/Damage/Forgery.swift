@@ -22,7 +22,7 @@ enum Forgery {
     }
 
     private static func sums(_ bytes: [UInt8], _ value: Int) -> Int {
-        value + 28 + Int(bytes[value + 24]) + Int(bytes[value + 25]) + 8 * Int(bytes[value + 3])
+        value + 32 + Int(bytes[value + 24]) + Int(bytes[value + 25]) + 8 * Int(bytes[value + 3])
     }
 
     /// The range of the body of a value with one block.

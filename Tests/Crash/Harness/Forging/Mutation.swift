@@ -174,7 +174,7 @@ struct Mutation {
             return value.sealed
         }
         var sealed = value.sealed
-        setNumber(&sealed, 28 + value.key.count + value.upper.count + 8 * value.columns.count)
+        setNumber(&sealed, 32 + value.key.count + value.upper.count + 8 * value.columns.count)
         SealedValue.seal(&sealed)
         return sealed
     }

@@ -13,7 +13,7 @@ struct SealedValue {
     var upper: [UInt8]
     var columns: [Column]
 
-    private static let fixed = 28
+    private static let fixed = 32
     private static let slack = 8
 
     /// Splits a sound value into its parts; `nil` for other bytes.
