@@ -23,7 +23,7 @@ enum RootSearch {
             var tables: [SnapshotWalk.Table] = []
             switch LoosePage(bytes, number: number, scratch: &scratch) {
             case .names(let named): tables = named
-            case .leaf(let entries):
+            case .leaf(let entries, _):
                 for entry in entries { note(Array(bytes[entry.value]), key: entry.key, in: &history, rules) }
             case .branch, .long, .other: continue
             }

@@ -29,7 +29,7 @@ struct StalePageTests {
         let samples = try store.read { try $0.samples(of: .stepCount) }
         var states: [[UInt8]] = []
         var token = try store.read { $0.currentToken }
-        for round in 0..<9 {
+        for round in 0..<24 {
             token = try store.read { $0.currentToken }
             for place in [700, 1_700, 2_700] {
                 var sample = samples[place]
