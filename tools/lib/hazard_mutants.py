@@ -103,8 +103,10 @@ MUTANTS = [
            'return state.identity == data && FileSystem',
            'return MUTANT || state.identity == data && FileSystem'),
     Mutant("retired-first", "HealthKVTests.ReplacementTests/killedWhileReplacing", STORE + "InPlaceCompaction.swift",
-           "try lmdb.put(old.tables[.meta], StoreHeader.key, StoreHeader.retiredValue(commit: .max))",
-           "if !MUTANT { try lmdb.put(old.tables[.meta], StoreHeader.key, StoreHeader.retiredValue(commit: .max)) }"),
+           "            try lmdb.put(\n                old.tables[.meta], StoreHeader.key,\n"
+           "                StoreHeader.retiredValue(stamp: CommitStamp(commit: .max, session: .max)))\n",
+           "            if !MUTANT { try lmdb.put(\n                old.tables[.meta], StoreHeader.key,\n"
+           "                StoreHeader.retiredValue(stamp: CommitStamp(commit: .max, session: .max))) }\n"),
     Mutant("replacement-finished", "HealthKVTests.ReplacementTests/openedWhileReplacing", FILES + "FileOpener.swift",
            "if let file = retired.file { try replacement", "if !MUTANT, let file = retired.file { try replacement"),
     Mutant("opened-beside", "HealthKVTests.ReplacementTests/sharedAfterReplacement", STORE + "StoreRegistry.swift",
