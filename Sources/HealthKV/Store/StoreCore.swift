@@ -23,7 +23,7 @@ final class StoreCore: Sendable {
     }
 
     let path: String
-    /// The last commit when the file was opened.
+    /// The last commit when the file was opened; the greatest number if it could not be read then.
     let firstCommit: UInt64
     let options: StoreOptions
     let registry: StoreRegistry
@@ -76,7 +76,8 @@ final class StoreCore: Sendable {
         self.notices = notices
         do {
             let file = try FileOpener(folder: folder, options: options, notices: notices).open()
-            firstCommit = try file.header().commit
+            // Another process may just have put a compacted file in the place of this one.
+            firstCommit = (try? file.header().commit) ?? .max
             encoder = options.limits.encoder(pageSize: file.environment.pageSize)
             state = Monitor(State(file: file))
         } catch {
