@@ -62,7 +62,7 @@ public struct Cursor: ~Copyable, ~Escapable {
     public var key: RawSpan {
         @_lifetime(copy self)
         get {
-            precondition(place == .record, "the cursor stands on no record")
+            precondition(place == .record, "the cursor is not positioned on a record")
             let span = unsafe RawSpan(_unsafeStart: currentKey.mv_data, byteCount: currentKey.mv_size)
             return unsafe _overrideLifetime(span, copying: self)
         }
@@ -73,7 +73,7 @@ public struct Cursor: ~Copyable, ~Escapable {
     public var value: RawSpan {
         @_lifetime(copy self)
         get {
-            precondition(place == .record, "the cursor stands on no record")
+            precondition(place == .record, "the cursor is not positioned on a record")
             let span = unsafe RawSpan(_unsafeStart: currentValue.mv_data, byteCount: currentValue.mv_size)
             return unsafe _overrideLifetime(span, copying: self)
         }

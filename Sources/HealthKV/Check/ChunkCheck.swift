@@ -81,7 +81,7 @@ struct ChunkCheck {
         log.report.samples += rows.count
         if rows.count(where: \.isShadowed) != chunk.shadowed {
             log.add(
-                .shadowWrong, .chunks, "number of marks of \(place(of: chunk.key))",
+                .shadowWrong, .chunks, "the number of marks of \(place(of: chunk.key)) is wrong",
                 key: chunk.key.bytes)
         }
         let hides = try ChunkTable.hidden(rows, lane, in: snapshot)

@@ -85,7 +85,9 @@ struct SummaryCheck {
                     return kept.quarters?[index].agrees(with: counted.quarters![index], .quarters, aggregation) ?? true
                 }
             if !isRight {
-                log.add(.summaryWrong, .summaries, "an hour of \(CheckLog.name(type))", "hour \(first + Int64(hour))")
+                log.add(
+                    .summaryWrong, .summaries, "an hour of \(CheckLog.name(type)) differs from its samples",
+                    "hour \(first + Int64(hour))")
             }
         }
     }

@@ -135,7 +135,7 @@ struct FileOpener {
         }
         if !options.readOnly {
             let stale = try environment.clearStaleReaders()
-            if stale > 0 { notices.post(.staleReaders, folder, "\(stale) readers had ended without saying so") }
+            if stale > 0 { notices.post(.staleReaders, folder, "Cleared \(stale) stale reader slots of ended processes") }
         }
         return file
     }

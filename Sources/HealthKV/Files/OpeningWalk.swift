@@ -35,7 +35,7 @@ struct OpeningWalk {
             guard let stored = try StoredEntry(entry) else { return }
             guard stored.isUnderItsKey else {
                 throw OpeningWalk.damaged(
-                    path, "data.mdb is damaged: a value of \(entry.table) stands under a wrong key")
+                    path, "data.mdb is damaged: a value of \(entry.table) is stored under a wrong key")
             }
             try freshness.note(stored)
         }

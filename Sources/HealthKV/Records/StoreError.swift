@@ -188,7 +188,7 @@ extension StoreError {
         }
     }
 
-    /// Refuses a number that somebody passed and that is below what can be meant.
+    /// Throws if an argument is below its minimum.
     static func require(_ number: Int, _ least: Int, _ name: String, path: String) throws(StoreError) {
         if number < least {
             throw StoreError(.invalidArgument, path: path, "The \(name) is \(number), and must be at least \(least)")

@@ -122,7 +122,7 @@ extension StoreCore {
 
     func clearStaleReaders(_ file: OpenFile) throws(LMDBError) {
         let stale = try file.environment.clearStaleReaders()
-        if stale > 0 { notices.post(.staleReaders, path, "\(stale) readers had ended without saying so") }
+        if stale > 0 { notices.post(.staleReaders, path, "Cleared \(stale) stale reader slots of ended processes") }
     }
 
     /// Reports readers that keep their snapshot for long: the file cannot reuse the pages that they see.

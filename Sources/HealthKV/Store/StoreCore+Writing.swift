@@ -114,7 +114,7 @@ extension StoreCore {
         if state.withLock({ $0.phase != .open }) {
             return StoreError(.suspended, path: path, "The store is suspended")
         }
-        return StoreError(.busy, path: path, "The writing thread is stopping, or the system has none to give")
+        return StoreError(.busy, path: path, "The writing thread is stopping, or no thread can be started")
     }
 
     /// Waits until the writing thread has finished the queued work. Returns `false` if it has not by the deadline.

@@ -34,7 +34,7 @@ extension WriteTransaction {
     public mutating func acknowledge(peer name: PeerID, _ token: ChangeToken) throws {
         guard try ChangeLog.fit(of: token, in: snapshot) == .fits else {
             throw StoreError(
-                .tokenExpired, path: environment.path, "The acknowledged token is none that this store has given")
+                .tokenExpired, path: environment.path, "This store did not issue the acknowledged token")
         }
         let now = environment.now()
         var peer = try peer(name) ?? RegisteredPeer(id: name, registered: now, lastSeen: now)

@@ -88,8 +88,8 @@ extension PeerConformance {
         let readings = try await database.dailyTotals(
             DailyTotalRequest(type: .stepCount, days: days, zone: "Asia/Kathmandu"))
         let named = readings.map(\.day)
-        try demand(Set(named).isSubset(of: days), "a day comes that nobody asked for")
-        try demand(Set(named).count == named.count, "a day comes twice")
+        try demand(Set(named).isSubset(of: days), "a day was returned that was not requested")
+        try demand(Set(named).count == named.count, "a day was returned twice")
         try demand(readings.allSatisfy { $0.quantity?.value ?? 0 == 0 }, "a day without data has a total")
     }
 
@@ -116,6 +116,6 @@ extension PeerConformance {
             defer { group.cancelAll() }
             return try await group.next() ?? false
         }
-        try demand(called, "200 changes called nobody")
+        try demand(called, "200 changes caused no wake-up")
     }
 }

@@ -121,7 +121,7 @@ struct LineReaderTests {
             ("[]", "an object"),
             ("nonsense", "an object"), (#"{"type":"a","start":"2001-01-01","value":1}"#, "missing: unit"),
             (#"{"type":"a","start":"2001-01-01","value":1,"unit":"count"} x"#, "something follows"),
-            (#"{"type":"a","type":"b"}"#, "the field type stands there twice"),
+            (#"{"type":"a","type":"b"}"#, "the field type occurs twice"),
             (#"{"typ":"a"}"#, "a field is not known"),
             (#"{"type":1}"#, "type: a text in quotes"), (#"{"value":"1"}"#, "value: a number"),
             (#"{"start":"soon"}"#, "start: an ISO 8601 date"), (#"{"start":"4001-01-01T00:00:00Z"}"#, "start: an ISO"),
@@ -137,7 +137,7 @@ struct LineReaderTests {
             (#"{"metadata":{"a":null}}"#, "metadata: a number"),
             (#"{"metadata":{"a":{"value":1}}}"#, "metadata: an object is"),
             (#"{"metadata":{"a":{}}}"#, "metadata: an object is"),
-            (#"{"metadata":{"a":1,"a":2}}"#, "metadata: a key stands there twice"),
+            (#"{"metadata":{"a":1,"a":2}}"#, "metadata: a key occurs twice"),
             (#"{"dump":{"version":2,"sources":[]}}"#, "dump: {\"version\":1"),
         ] as [(String, String?)])
     func bad(_ line: String, _ words: String?) {

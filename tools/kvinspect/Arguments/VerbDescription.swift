@@ -91,6 +91,6 @@ extension OptionDescription {
     static let skipDamaged = OptionDescription(
         name: "skip-damaged", help: "Pass over damaged parts, name them on the error output, and end with code 2.")
     static let exactDamage = OptionDescription(
-        name: "show-values", help: "Tell of damaged parts when exactly they begin and end, not only the days.")
+        name: "show-values", help: "Print the exact times of damaged ranges, not only their days.")
     static let help = OptionDescription(name: "help", help: "Show help information.")
 }

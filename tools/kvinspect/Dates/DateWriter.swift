@@ -25,8 +25,7 @@ struct DateWriter {
         bytes.append(0x5A)
     }
 
-    /// Writes a whole second in UTC over the 20 bytes of another one; false, and nothing is written, where it takes
-    /// more.
+    /// Overwrites the 20 bytes of a date in UTC. Returns `false`, and writes nothing, if the instant does not fit.
     mutating func write(utc instant: Instant, into text: inout MutableSpan<UInt8>, at start: Int) -> Bool {
         let (whole, nanoseconds) = DateWriter.split(instant)
         guard nanoseconds == 0, instant != .distantFuture, instant != .distantPast else { return false }
@@ -37,7 +36,7 @@ struct DateWriter {
         return true
     }
 
-    /// Appends what stands for an end or a beginning that is not known; false for other instants.
+    /// Appends the marker of an unknown start or end; returns `false` for other instants.
     private static func appendUnknown(_ instant: Instant, to bytes: inout [UInt8]) -> Bool {
         if instant == .distantFuture {
             bytes.append(contentsOf: DateText.openEnd.utf8)
@@ -64,7 +63,7 @@ struct DateWriter {
         set(seconds % 60, &text, at: start + 17)
     }
 
-    /// Writes the day of some seconds since 1970, and answers its number.
+    /// Sets the day of a local time in seconds since 1970, and returns its number.
     private mutating func setDay(ofLocal local: Int) -> Int {
         let day = local >= 0 ? local / 86_400 : (local - 86_399) / 86_400
         if day == self.day { return day }

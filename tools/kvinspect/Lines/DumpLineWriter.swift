@@ -57,7 +57,7 @@ struct DumpLineWriter {
         if let rare = sample.rare, rare.hasMore {
             return SampleRecord(sample: try whole(), detail: .lossless).write(to: &writer)
         }
-        // What throws comes first: a line that cannot be finished must not be begun.
+        // Do everything that can throw before the first byte is written: a line must be whole.
         let isSynced = sample.version > 1 || sample.isSyncedByID || sample.rare?.syncIdentifier != nil
         let origin = Origin(names: Names(unit: sample.unit, source: sample.source), clock: sample.modified)
         let known = isSynced ? nil : origins.indices.first { origins[$0].origin == origin }

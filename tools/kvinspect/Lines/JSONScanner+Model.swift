@@ -56,7 +56,7 @@ extension JSONScanner {
         }
     }
 
-    /// Passes over any value that does not nest too deeply, and answers where it stands.
+    /// Skips a value, which must not nest too deeply, and returns its range.
     @_lifetime(self: copy self)
     private mutating func skipValue(depth: Int) throws(JSONError) -> Range<Int> {
         guard depth < 16 else { throw JSONError(reason: "objects nest too deeply") }
@@ -157,7 +157,7 @@ extension JSONScanner {
                 throw JSONError(reason: "a field is not known; known are \(names.joined(separator: ", "))")
             }
             if null() { continue }
-            guard texts[index] == nil else { throw JSONError(reason: "the field \(names[index]) stands there twice") }
+            guard texts[index] == nil else { throw JSONError(reason: "the field \(names[index]) occurs twice") }
             texts[index] = try string()
         }
         return texts
@@ -265,7 +265,7 @@ extension JSONScanner {
             isFirst = false
             let key = try text(in: range)
             guard metadata.updateValue(try metadataValue(in: zone), forKey: key) == nil else {
-                throw JSONError(reason: "a key stands there twice")
+                throw JSONError(reason: "a key occurs twice")
             }
         }
         return metadata

@@ -101,8 +101,8 @@ struct LineReader {
         if learns, row.head == nil { learn(line, row, batch) }
     }
 
-    /// Reads the line that some input begins with, up to the end of the line, if it has the shape of one before it, and
-    /// answers its length. Where it has not, or is not as simple, `nil` and nothing is done.
+    /// Reads the first line of `input` and returns its length, if its shape is known from an earlier line. Otherwise,
+    /// or if a token has an unusual form, returns `nil` and changes nothing.
     mutating func readKnown(_ input: Span<UInt8>, into batch: inout SampleBatch) -> Int? {
         var values = LineValues()
         guard let (shape, length) = shapes.shape(of: input, &tokens, &values) else { return nil }
@@ -149,7 +149,7 @@ struct LineReader {
                 throw JSONError(reason: "a field is not known; known are \(LineReader.knownFields)")
             }
             let bit: UInt32 = 1 << UInt32(field.rawValue)
-            if seen & bit != 0 { throw JSONError(reason: "the field \(field.name) stands there twice") }
+            if seen & bit != 0 { throw JSONError(reason: "the field \(field.name) occurs twice") }
             seen |= bit
             index += 1
             if scanner.null() { continue }
@@ -165,7 +165,7 @@ struct LineReader {
             spots.append(LineShapes.Spot(token: token, range: inner))
         }
         row.isHead = row.head != nil && index == 1
-        if row.isState, index > 1 { throw JSONError(reason: "state stands with other fields") }
+        if row.isState, index > 1 { throw JSONError(reason: "state must be the only field") }
         return row
     }
 

@@ -19,7 +19,7 @@ struct LineTokenReader {
     private var date = CivilDate(daysSince1970: 0)
     private var days = 0
 
-    /// Reads what stands at a place; answers where that ends.
+    /// Reads the token at `place`; returns its end, or `nil` if the text is not such a token.
     mutating func read(
         _ token: LineToken, in line: Span<UInt8>, at place: Int, into values: inout LineValues
     ) -> Int? {

@@ -16,7 +16,7 @@ enum IDText {
         Character(Unicode.Scalar(byte as UInt8)).hexDigitValue.map { UInt8($0) } ?? 255
     }
 
-    /// The id whose text stands at a place; `nil` where none does, and for the id that nobody has.
+    /// Reads the id at `place`; `nil` if its text is malformed or the id is the nil UUID.
     static func id(in bytes: Span<UInt8>, at place: Int) -> SampleID? {
         guard place + 36 <= bytes.count else { return nil }
         let text = bytes.extracting(place..<place + 36)
@@ -41,7 +41,7 @@ enum IDText {
         return seen < 16 && isDashed && id != .zero ? id : nil
     }
 
-    /// Writes the digits of an id; the dashes stand there.
+    /// Writes the digits of an id; the dashes are already in place.
     static func write(_ id: SampleID, into text: inout MutableSpan<UInt8>, at start: Int) {
         let pairs = pairs.span
         var place = start

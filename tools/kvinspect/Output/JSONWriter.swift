@@ -121,7 +121,7 @@ struct JSONWriter: JSONSink {
         needsComma = true
     }
 
-    /// Bytes of an object that are written already, and whether what comes behind them needs a comma.
+    /// Appends fields of an object that are already encoded. `needsComma`: the next field needs a comma before it.
     mutating func piece(_ json: some Collection<UInt8>, needsComma: Bool) {
         bytes.append(contentsOf: json)
         self.needsComma = needsComma
@@ -187,8 +187,8 @@ struct JSONWriter: JSONSink {
         endObject()
     }
 
-    /// Writes a number of up to three decimals; answers false for others. Numbers of at most fifteen digits are all
-    /// different doubles, so what reads back as the same one is the shortest text, without a search for it.
+    /// Writes a number with up to three decimals; returns `false` for other numbers. No two decimals of at most fifteen
+    /// digits are the same double, so a text that reads back as this double is the shortest, without a search for it.
     private mutating func appendThousandths(_ number: Double) -> Bool {
         let product = number.magnitude * 1_000 + 0.5
         guard product < 1e15 else { return false }

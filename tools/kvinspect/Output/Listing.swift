@@ -1,4 +1,4 @@
-/// Prints one record after another in the format that was asked for.
+/// Prints one record after another in the requested format.
 struct Listing {
     /// What a list prints, and under which names.
     struct Shape {
@@ -43,8 +43,8 @@ struct Listing {
         }
     }
 
-    /// Prints what `body` appends, and behind it the fields that it answers. What was appended before an error is
-    /// printed too, and JSON then says that the list is not complete. Without a `format` it is that of lists.
+    /// Prints the records that `body` appends, then the fields that it returns. After an error the records appended
+    /// before it are still printed, and JSON marks the list as incomplete. The default `format` is that of lists.
     static func print(
         _ shape: Shape, _ arguments: ParsedArguments, _ console: Console, format: OutputFormat? = nil,
         _ body: (inout Listing) throws -> [JSONValue.Field]
@@ -59,12 +59,12 @@ struct Listing {
         }
     }
 
-    /// What stands behind a list of which something is missing.
+    /// The fields that follow a list: they mark it if it is incomplete.
     static func trailer(isComplete: Bool) -> [JSONValue.Field] {
         isComplete ? [] : [.init("complete", .bool(false))]
     }
 
-    /// Prints the records of what is known already, until nobody reads them any more.
+    /// Prints a record for each of `items`, until the output is closed.
     static func print<Item>(
         _ shape: Shape, of items: [Item], isComplete: Bool, _ arguments: ParsedArguments, _ console: Console,
         _ progress: Progress, record: (Item) -> JSONValue
@@ -105,7 +105,7 @@ struct Listing {
         }
     }
 
-    /// Appends a record that `write` writes, where only JSON can have been asked for. It writes nothing when it throws.
+    /// Appends the record that `write` encodes; the format must be JSON. A `write` that throws must write nothing.
     mutating func appendJSON(_ write: (inout JSONWriter) throws -> Void) throws {
         try write(&writer)
         count += 1
@@ -139,7 +139,7 @@ struct Listing {
         try drain()
     }
 
-    /// Hands over what was appended, for those who wait for it.
+    /// Writes all appended records to the output now.
     mutating func flush() throws {
         try drain()
         try console.flush()

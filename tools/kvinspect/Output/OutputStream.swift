@@ -38,19 +38,19 @@ struct OutputStream: Sendable {
     }
 }
 
-/// The reader of our output has seen enough.
+/// The reader of the output has closed it.
 struct OutputClosed: Error {
-    /// Runs `body` until nobody reads its output any more. What is known of the store by then is still told.
+    /// Runs `body` until the output is closed. The caller still reports what it learned about the store until then.
     static func end(_ body: () throws -> Void) throws {
         do { try body() } catch is OutputClosed {}
     }
 }
 
-/// Lets a walk stop where nobody reads its output any more, so that it answers what it passed over until then.
+/// Ends a walk when the output closes, so that the walk still returns the damage that it skipped until then.
 struct OutputWatch {
     private var closed: OutputClosed?
 
-    /// Whether the walk goes on as `body` answers; not where the output is closed.
+    /// Returns `true` while `body` wants more and the output is open.
     mutating func goesOn(_ body: () throws -> Bool) throws -> Bool {
         do {
             return try body()
@@ -60,7 +60,7 @@ struct OutputWatch {
         }
     }
 
-    /// Throws where the output was closed.
+    /// Throws if the output was closed.
     func finish() throws { if let closed { throw closed } }
 }
 
@@ -70,7 +70,7 @@ enum FileReason {
         let error = error as NSError
         let cause = error.userInfo[NSUnderlyingErrorKey] as? NSError ?? error
         let text = cause.localizedFailureReason ?? cause.localizedDescription
-        // It becomes a part of a sentence.
+        // The text becomes part of a sentence.
         return text.hasSuffix(".") ? String(text.dropLast()) : text
     }
 }

@@ -8,8 +8,8 @@
     import Foundation
 #endif
 
-/// Work in a second process of the tool, which this one watches: where a file is cut while it is mapped, the system
-/// ends its reader, and then somebody is left to say so.
+/// Runs work in a child process. If a file is truncated while the child maps it, the system ends the child, and the
+/// parent reports that.
 enum WatchedProcess {
     enum Outcome: Equatable {
         case ended(ExitCode)

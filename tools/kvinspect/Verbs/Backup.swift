@@ -43,7 +43,7 @@ enum StoreCopy {
             try Interruption.check()
             throw error
         }
-        // Once the copy is whole it stays, whatever comes.
+        // The copy is complete, so it is kept even if the checks fail.
         let after = try StoreAccess.openForReading(destination).info().fileBytes
         let damaged = try SampleStore.countUnreadableValues(in: destination) { try Interruption.check() }
         progress.finish(at: after)

@@ -40,7 +40,7 @@ enum CheckVerb: Verb {
         switch try WatchedProcess.run() {
         case .ended(let code): return code
         case .crashed:
-            // What it showed of its progress stands there still.
+            // Clear the progress line that the child left.
             if console.isErrorTerminal { console.showBar("") }
             return try report(broken, arguments, console)
         case .stopped(let signal):

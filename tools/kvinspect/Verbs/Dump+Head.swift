@@ -1,7 +1,7 @@
 import HealthKV
 
-/// What concerns a whole dump, or a part of that. It stands in the field `dump` of the first sample's line; what does
-/// not fit there, or has no sample, stands alone on lines.
+/// The settings of a dump, or a part of them. They are the field `dump` of the first sample's line. Parts that do not
+/// fit there, and the settings of a dump without samples, have lines of their own.
 struct DumpHead {
     /// The version of the lines. A greater one is refused.
     static let version: Int64 = 1

@@ -107,7 +107,7 @@ enum DumpVerb: Verb {
     ) throws {
         progress.total = try transaction.count()
         var heads = try DumpHead.parts(of: transaction)
-        // What one line does not hold stands before the first sample.
+        // All parts of the head but the last precede the first sample, on lines of their own.
         while heads.count > 1 { try listing.append(HeadLine(head: heads.removeFirst())) }
         for type in try transaction.liveTypes() {
             var lines = DumpLineWriter(type)

@@ -3,7 +3,7 @@ import HealthKV
 extension SampleReading where Self: ~Copyable {
     /// Every live sample, shadowed ones too, ordered by type, start, end and id: the order of `dump` and `hash`.
     ///
-    /// - Parameter skippingDamage: passes over what is damaged, and answers what that was.
+    /// - Parameter skippingDamage: skips damaged ranges and returns them, instead of throwing at the first.
     @discardableResult
     func forEachLiveSample(
         skippingDamage: Bool = false, _ body: (Sample) throws -> Void

@@ -51,7 +51,7 @@ struct Loader {
             while try loadBatch(skipBad: skipBad) { try progress.advance(to: input.bytesRead) }
             let report = try writer.finish()
             try setPriorities()
-            // Sums up what was loaded, which nobody would do once the tool has ended.
+            // Compute the summaries now: no process may do so later.
             while try store.maintain(budget: .milliseconds(200)) { try Interruption.check() }
             return report
         } catch {

@@ -1,8 +1,8 @@
 import HealthKV
 
-/// What a verb passed over because it is damaged.
+/// The ranges that a verb skipped because they are damaged.
 enum LostParts {
-    /// Names each part, by its days unless the times are asked for, and answers how the tool ends.
+    /// Prints each lost range, by days or with `--show-values` by times, and returns the exit code.
     static func report(
         _ parts: [DamagedRange], in zone: Zone, _ arguments: ParsedArguments, _ console: Console
     ) -> ExitCode {
@@ -11,10 +11,10 @@ enum LostParts {
         for part in parts {
             let (from, to) = (part.starts.from, part.starts.to)
             let begin = from == .distantPast ? "from the beginning" : "from \(text(from, in: zone, isExact))"
-            // The end lies outside, and the last day inside.
+            // The end is exclusive; the last day is inclusive.
             let end = to == .distantFuture ? "on" : "to \(text(isExact ? to : to + -1, in: zone, isExact))"
             let text = "Damaged: samples of \(part.type.shortName) that start \(begin) \(end) cannot be read."
-            // Several parts may lie in the same days.
+            // Several ranges may be on the same days.
             if said.insert(text).inserted { console.say(text) }
         }
         return parts.isEmpty ? .clean : .damage

@@ -32,7 +32,7 @@ enum ReportVerb: Verb {
             try Interruption.check()
             throw Failure("The report was ended by signal \(signal) before it was done.")
         case .crashed:
-            // What it showed of its progress stands there still.
+            // Clear the progress line that the child left.
             if console.isErrorTerminal { console.showBar("") }
         case nil: console.say("Writing \(file.path); \(arguments.store) is only read.")
         }

@@ -93,7 +93,7 @@ enum ScanVerb: Verb {
             }
         }
 
-        /// Calls `body` until it answers false, and answers what was passed over.
+        /// Calls `body` with each sample until it returns `false`. Returns the damaged ranges that were skipped.
         func forEachSample(
             in transaction: borrowing ReadTransaction, _ body: (Sample) throws -> Bool
         ) throws -> [DamagedRange] {

@@ -13,7 +13,7 @@ enum StoreAccess {
     /// Opens a store that is there, for reading only.
     static func openForReading(_ folder: String) throws -> SampleStore { try openForReading(folder, onNotice: tell) }
 
-    /// Opens a store again, of which all has been said.
+    /// Reopens a store without repeating its notices.
     static func reopenForReading(_ folder: String) throws -> SampleStore { try openForReading(folder) { _ in } }
 
     private static func openForReading(
@@ -101,7 +101,7 @@ enum StoreAccess {
         return error.code == .damaged ? .damage : .failed
     }
 
-    /// What happened, and what somebody at a terminal can do: some of the store's own advice is for those who call it.
+    /// The text of an error, with advice for a user at a terminal: some of the store's own advice is for programmers.
     static func text(for error: any Error) -> String {
         guard let error = error as? StoreError, let advice = advice(for: error.code) else { return "\(error)" }
         let cause = error.underlying.map { " (\($0))" } ?? ""

@@ -44,7 +44,7 @@ struct DamagedParts {
         if !parts.contains(where: { $0.type == type }) { parts.append((type, error)) }
     }
 
-    /// Names the damage, and answers how the tool ends.
+    /// Prints which types are damaged, and returns the exit code.
     func report(_ console: Console) -> ExitCode {
         for part in parts {
             console.say("Of \(part.type.shortName) not everything can be read, and what cannot is left out.")

@@ -15,7 +15,7 @@ enum WatchVerb: Verb {
         discussion:
             "Each look shows commits, the samples that were saved and deleted since the look before, what waits for peers, the "
             + "snapshots that are being read, and how the file and the journal grow. Between two looks nothing is held. A terminal "
-            + "shows one view that is drawn anew; elsewhere each look is one object a line. No health value is shown.",
+            + "shows one view that is redrawn; elsewhere each look is one object a line. No health value is shown.",
         arguments: [.store],
         options: [
             OptionDescription(
