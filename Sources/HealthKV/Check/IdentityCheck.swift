@@ -20,7 +20,7 @@ struct IdentityCheck {
             try compare(snapshot, progress)
         } catch {
             log.add(Finding.Kind(error, else: .identityUnreadable), .identity, "\(error)")
-            log.report.unexamined.append("identity index: what lies behind the part that cannot be read")
+            log.report.unexamined.append("identity index: everything after the unreadable part")
         }
     }
 

@@ -114,7 +114,7 @@ struct LinkCheck {
         guard let directory = packed.directory, directory.links == packed.links, directory.chunks == packed.chunks,
             directory.hintBlocks == packed.hintBlocks
         else {
-            log.add(.linksDiffer, .links, "a peer has more or fewer packed links than it says")
+            log.add(.linksDiffer, .links, "the recorded number of packed links of a peer is wrong")
             return false
         }
         if packed.sum != 0 {

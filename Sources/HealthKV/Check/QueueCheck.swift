@@ -44,12 +44,12 @@ struct QueueCheck {
             counted.count = (found[key[..<20]]?.count ?? 0) + 1
             found[key[..<20]] = counted
         }
-        for _ in queued { log.add(.queueWrong, .pending, "an operation without its place in the queue") }
+        for _ in queued { log.add(.queueWrong, .pending, "an operation has no entry for its sample") }
         for (peer, directory) in directories {
             for section in directory.sections {
                 let number = section.number.bigEndianBytes
                 if found[peer + number]?.count ?? 0 != section.count {
-                    log.add(.queueWrong, .pending, "a queue holds more or fewer operations than it says")
+                    log.add(.queueWrong, .pending, "the recorded number of operations of a queue is wrong")
                 }
             }
         }

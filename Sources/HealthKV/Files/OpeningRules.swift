@@ -103,7 +103,7 @@ struct OpeningRules {
         case .overlay:
             post(
                 .fileSystem, folder,
-                "The store lies on an overlay file system: what is written is gone with its upper layer")
+                "The store lies on an overlay file system: changes are lost with its upper layer")
         case .remote(let name):
             guard options.tolerated.contains(.remoteFileSystem) else {
                 throw StoreError(

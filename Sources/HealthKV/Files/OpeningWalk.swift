@@ -43,7 +43,7 @@ struct OpeningWalk {
         if let finding = walk.findings.first { throw OpeningWalk.damaged(path, "data.mdb is damaged: \(finding)") }
         if !freshness.isSound {
             throw OpeningWalk.damaged(
-                path, "data.mdb is damaged: a page of an older commit stands where a newer one should")
+                path, "data.mdb is damaged: a page of an older commit is in the place of a newer one")
         }
         return true
     }

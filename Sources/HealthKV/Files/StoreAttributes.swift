@@ -50,8 +50,8 @@ struct StoreAttributes {
     private static func words(_ attribute: StoreAttribute) -> String {
         switch attribute {
         case .protection(let protection): "The protection class \(protection.rawValue) cannot be set"
-        case .excludedFromBackup(true): "Backups cannot be told to leave it out"
-        case .excludedFromBackup(false): "Backups cannot be told to take it along"
+        case .excludedFromBackup(true): "It cannot be excluded from backups"
+        case .excludedFromBackup(false): "It cannot be included in backups"
         }
     }
 }

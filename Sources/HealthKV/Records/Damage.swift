@@ -2,7 +2,7 @@
 enum Damage: String {
     case chunkMissing = "a chunk is missing"
     case detailsMissing = "a chunk has no details"
-    case syncRecordMisplaced = "a record of sync stands under another's key"
+    case syncRecordMisplaced = "a sync record is stored under the key of another"
     case identityLeadsNowhere = "an identity leads nowhere"
     case linksOfOneHash = "too many links have one hash"
     case tooManyRecentIdentities = "recent identities are more than the store can have"
@@ -18,7 +18,7 @@ enum Damage: String {
     case peerIDLeadsElsewhere = "a peer's id leads to another link than a sample"
     case linkAmbiguous = "a link leads to several samples"
     case linkLeadsNowhere = "a link leads to no sample"
-    case linkTakenBack = "a link holds that was taken back"
+    case linkTakenBack = "a link is in use that was removed"
     case linkKeyShort = "a key of the links is too short"
     case linkDirectoryMisplaced = "a directory of links has another's key"
     case hintBlockMisplaced = "a block of hints begins elsewhere"

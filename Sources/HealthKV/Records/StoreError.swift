@@ -129,7 +129,7 @@ extension StoreError: CustomStringConvertible {
         case .closed: "Open the store again."
         case .nested: "Finish the outer call first, and use its transaction inside."
         case .readOnly: "Open the store without the read-only option."
-        case .invalidSample: "Correct what is named; nothing was stored."
+        case .invalidSample: "Correct the named field; nothing was stored."
         case .notStored:
             "Read the sample and save the change on top of it; undelete one that was deleted, or give it a new id."
         case .identifierTaken: "Edit the sample that has it, or delete that one first. Nothing was stored."
@@ -144,7 +144,7 @@ extension StoreError: CustomStringConvertible {
         case .unfinished: "Let the first error leave the closure; then write again."
         case .poisoned: "Close the store, open it again and check what was stored."
         case .outcomeUnknown:
-            "Close the store, open it again, and save the same samples once more: what is there is not doubled."
+            "Close the store, open it again, and save the same samples once more: stored ones are not duplicated."
         case .growthBlocked: "End the readers, then try again. Nothing was stored."
         case .unsafeFolder: "Use a folder of the user's own, with its files in it."
         case .unsafeFileSystem: "Move the store to a local disk, or open it with the option that tolerates this."

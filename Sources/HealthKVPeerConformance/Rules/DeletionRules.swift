@@ -3,12 +3,12 @@ import HealthKVSync
 // Rules for deletions by a push.
 extension PeerConformance {
     static let deleting = [
-        PeerRule("delete-absent", "deleting deletes, and deleting what is not there succeeds", deleteTwice),
-        PeerRule("groups", "a deletion names the group of what it deleted, or none", groups),
+        PeerRule("delete-absent", "a deletion removes the sample, and deleting an absent sample succeeds", deleteTwice),
+        PeerRule("groups", "a deletion names the group of the deleted sample, or none", groups),
         PeerRule("late-deletion", "a deletion of a lower version leaves the greater one alone", lateDeletion),
-        PeerRule("born-again", "what was deleted can be saved again, at a greater version", bornAgain),
+        PeerRule("born-again", "a deleted sample can be saved again at a greater version", bornAgain),
         PeerRule(
-            "unnamed", "what was saved before there were sync identifiers is replaced and deleted by its id", unnamed),
+            "unnamed", "a sample without a sync identifier is replaced and deleted by its id", unnamed),
     ]
 
     private static func deleteTwice(_ trial: PeerTrial) async throws {
@@ -20,7 +20,7 @@ extension PeerConformance {
         try await trial.push(PeerTrial.deletion(of: sample))
         try await trial.push(PeerTrial.deletion(of: PeerTrial.weight(60, hour: 9)))
         let after = try await trial.enumerateAll().count
-        try demand(after == 1, "deleting what is not there leaves \(after) of 1 samples")
+        try demand(after == 1, "after deleting an absent sample there are \(after) of 1 samples")
     }
 
     private static func groups(_ trial: PeerTrial) async throws {
@@ -30,7 +30,7 @@ extension PeerConformance {
         let first = try await trial.pullAll()
         try await trial.delete(sample)
         let deletions = try await trial.pullAll(since: first.token).deletions
-        try demand(deletions.count == 1, "\(deletions.count) deletions are told of")
+        try demand(deletions.count == 1, "\(deletions.count) deletions are reported")
         let known = trial.records != nil ? ["breakfast"] : [nil, "breakfast"]
         try demand(known.contains(deletions[0].group), "the group is another one, or lost")
     }

@@ -3,13 +3,13 @@ import HealthKVSync
 // Rules for samples that others write and delete.
 extension PeerConformance {
     static let feeds = [
-        PeerRule("empty-feed", "an empty feed is drained at once and has a place to go on from", empty),
-        PeerRule("additions", "what others write comes once, with source, time and value", additions),
-        PeerRule("pages", "pages of any size say the same", pages),
-        PeerRule("order", "a feed stands in the order in which it was written", order),
-        PeerRule("deletions", "what others delete is named as it was pulled", deletions),
-        PeerRule("feed-of-type", "a feed has what its request asks for", feedOfType),
-        PeerRule("from", "a feed leaves out what starts before its bound, and nothing else", from),
+        PeerRule("empty-feed", "an empty feed is drained at once and has a token", empty),
+        PeerRule("additions", "samples of others are returned once, with source, time and value", additions),
+        PeerRule("pages", "pages of any size return the same changes", pages),
+        PeerRule("order", "a feed is in the order in which it was written", order),
+        PeerRule("deletions", "a deletion by others names the sample by the id that was pulled", deletions),
+        PeerRule("feed-of-type", "a feed contains only the requested types", feedOfType),
+        PeerRule("from", "a feed leaves out only samples that start before its bound", from),
     ]
 
     private static func empty(_ trial: PeerTrial) async throws {
@@ -20,7 +20,7 @@ extension PeerConformance {
         try demand(page.isDrained, "something is said to be left")
         try demand(page.token != nil, "there is no token")
         let again = try await trial.pullAll(since: page.token)
-        try demand(again.additions.isEmpty && again.deletions.isEmpty, "something came from nowhere")
+        try demand(again.additions.isEmpty && again.deletions.isEmpty, "the second page of an empty feed is not empty")
     }
 
     private static func additions(_ trial: PeerTrial) async throws {
@@ -63,10 +63,10 @@ extension PeerConformance {
         let target = first.additions.first { $0.sample.isSameTimeAndType(as: samples[0]) }
         try await trial.delete(samples[0])
         let second = try await trial.pullAll(since: first.token, limit: 1)
-        try demand(!second.deletions.isEmpty, "nothing tells of the deletion")
-        try demand(second.deletions.map(\.idAtPeer) == [target?.idAtPeer], "the deletion does not name what was pulled")
+        try demand(!second.deletions.isEmpty, "the deletion is not reported")
+        try demand(second.deletions.map(\.idAtPeer) == [target?.idAtPeer], "the deletion does not name the pulled id")
         let fresh = try await trial.pullAll()
-        try demand(fresh.additions.count == 1, "a fresh reader is given what is gone")
+        try demand(fresh.additions.count == 1, "a new reader is given a deleted sample")
     }
 
     private static func feedOfType(_ trial: PeerTrial) async throws {

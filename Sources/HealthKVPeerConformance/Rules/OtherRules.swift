@@ -4,14 +4,14 @@ import HealthKVSync
 extension PeerConformance {
     static let rest = [
         PeerRule(
-            "greeting", "a greeting has the same answer each time, and a second reader is told that a name is taken",
+            "greeting", "a greeting returns the same each time, and a second reader is refused a taken name",
             greeting),
-        PeerRule("enumeration", "an enumeration is whole, the latest first, within its window", enumeration),
+        PeerRule("enumeration", "an enumeration is complete, the latest first, within its window", enumeration),
         PeerRule("equal-starts", "samples that start at once are all enumerated, however long the pages", equalStarts),
         PeerRule("digests", "equal content has equal digests", digests),
-        PeerRule("types", "a peer that tells its types leaves none out", types),
-        PeerRule("totals", "totals are of the days that were asked for", totals),
-        PeerRule("wake-ups", "a change is called out", wakeUp),
+        PeerRule("types", "a peer that lists its types leaves none out", types),
+        PeerRule("totals", "totals are of the requested days", totals),
+        PeerRule("wake-ups", "a change causes a wake-up", wakeUp),
     ]
 
     private static func enumeration(_ trial: PeerTrial) async throws {
@@ -24,7 +24,7 @@ extension PeerConformance {
         }
         let (from, to) = (PeerTrial.time(2), PeerTrial.time(5))
         let some = try await trial.enumerateAll(.bodyMass, TimeRange(from: from, to: to)).map(\.sample.start)
-        try demand(some.allSatisfy { $0 >= from && $0 < to }, "a window holds what starts outside")
+        try demand(some.allSatisfy { $0 >= from && $0 < to }, "a window returns samples that start outside of it")
         try demand(some.count == 3, "a window of 3 samples has \(some.count)")
     }
 
@@ -60,15 +60,15 @@ extension PeerConformance {
 
     private static func digests(_ trial: PeerTrial) async throws {
         guard let records = trial.records, let empty = try await records.digest(of: .bodyMass, in: .all) else { return }
-        try demand(empty == SyncDigest(), "nothing has a digest of something")
+        try demand(empty == SyncDigest(), "the digest of an empty window is not empty")
         var last = empty
         for hour in 0..<3 {
             try await trial.push(.save(PeerTrial.weight(72, hour: hour)))
             var own = SyncDigest()
             for pulled in try await trial.enumerateAll() { own.add(pulled.sample) }
             let digest = try await records.digest(of: .bodyMass, in: .all)
-            try demand(digest == own, "it is not that of what is there")
-            try demand(digest != last, "it does not change with what is there")
+            try demand(digest == own, "the digest differs from that of the samples")
+            try demand(digest != last, "the digest does not change with the samples")
             last = own
         }
         let window = TimeRange(from: PeerTrial.time(1), to: PeerTrial.time(2))

@@ -3,9 +3,9 @@ import HealthKVSync
 // Rules for our own samples that come back.
 extension PeerConformance {
     static let ownSamples = [
-        PeerRule("echo", "what was pushed comes back as our own, as it went", echo),
-        PeerRule("replacement", "a greater version is told of, and so is the end of the one it replaced", replacement),
-        PeerRule("own-deletions", "what was deleted by a push is not given to a fresh reader", ownDeletions),
+        PeerRule("echo", "a pushed sample returns as our own, unchanged", echo),
+        PeerRule("replacement", "a greater version is reported, and so is the end of the replaced one", replacement),
+        PeerRule("own-deletions", "a sample deleted by a push is not returned to a new reader", ownDeletions),
     ]
 
     private static func echo(_ trial: PeerTrial) async throws {
@@ -37,10 +37,10 @@ extension PeerConformance {
         // A store leaves changes that came through this peer itself out of the feed.
         if trial.records != nil { return }
         let second = try await trial.pullAll(since: first.token, limit: 1)
-        try demand(second.additions.map(\.sample.version) == [2], "the new version is not told of")
+        try demand(second.additions.map(\.sample.version) == [2], "the new version is not reported")
         let older = first.additions.first?.idAtPeer
         if older != second.additions.first?.idAtPeer {
-            try demand(second.deletions.map(\.idAtPeer) == [older], "the end of the old version is not told of")
+            try demand(second.deletions.map(\.idAtPeer) == [older], "the end of the old version is not reported")
         }
     }
 
@@ -54,6 +54,6 @@ extension PeerConformance {
         try demand(fresh.count == 1, "a fresh reader is given \(fresh.count) samples instead of 1")
         if trial.records != nil { return }
         let second = try await trial.pullAll(since: first.token)
-        try demand(second.deletions.map(\.idAtPeer) == [target?.idAtPeer], "the deletion does not name what was pulled")
+        try demand(second.deletions.map(\.idAtPeer) == [target?.idAtPeer], "the deletion does not name the pulled id")
     }
 }

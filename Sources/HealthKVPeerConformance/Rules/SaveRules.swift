@@ -3,16 +3,16 @@ import HealthKVSync
 // Rules for saves by a push, and for their outcomes.
 extension PeerConformance {
     static let saving = [
-        PeerRule("no-operations", "no operations have no outcomes", nothing),
-        PeerRule("save-twice", "a push is carried out when it is answered, and twice doubles nothing", saveTwice),
-        PeerRule("outcomes", "each operation has its outcome, in their order", outcomes),
-        PeerRule("bad-operation", "an operation that cannot be keeps none behind it back", badOperation),
-        PeerRule("silence", "no reason tells a health value", silence),
-        PeerRule("versions", "a greater version replaces, a lower one is passed over", versions),
-        PeerRule("types-apart", "one sync identifier of two types are two samples", typesApart),
+        PeerRule("no-operations", "a push without operations has no outcomes", nothing),
+        PeerRule("save-twice", "a push is complete when it returns, and repeating it duplicates nothing", saveTwice),
+        PeerRule("outcomes", "each operation has an outcome, in the same order", outcomes),
+        PeerRule("bad-operation", "an invalid operation does not stop later ones", badOperation),
+        PeerRule("silence", "no reason contains a health value", silence),
+        PeerRule("versions", "a greater version replaces the sample, a lower one is ignored", versions),
+        PeerRule("types-apart", "one sync identifier with two types names two samples", typesApart),
         PeerRule("apps-apart", "another app's sync identifier is another sample", appsApart),
-        PeerRule("limits", "a peer takes as many operations at once as it says", limits),
-        PeerRule("hints", "a sync identifier counts before the peer's id", hints),
+        PeerRule("limits", "a peer accepts as many operations at once as its limit says", limits),
+        PeerRule("hints", "a sync identifier takes precedence over the peer's id", hints),
     ]
 
     private static func nothing(_ trial: PeerTrial) async throws {
@@ -59,7 +59,8 @@ extension PeerConformance {
         let operations = samples.enumerated().map { PushOperation(sequence: UInt64($0), kind: .save($1)) }
         let outcomes = await trial.peer.push(operations)
         try demand(outcomes.count == 3, "3 operations have \(outcomes.count) outcomes")
-        try demand(outcomes[0].isDone && outcomes[2].isDone, "what is in order ended as \(outcomes[0]), \(outcomes[2])")
+        try demand(
+            outcomes[0].isDone && outcomes[2].isDone, "the valid operations ended as \(outcomes[0]), \(outcomes[2])")
         let window = TimeRange(to: PeerTrial.time(3))
         let held = try await trial.enumerateAll(.bodyMass, window).count
         try demand(held == 2, "\(held) of 2 samples in order are there")
@@ -68,7 +69,7 @@ extension PeerConformance {
     private static func silence(_ trial: PeerTrial) async throws {
         for outcome in await trial.peer.push([PushOperation(sequence: 1, kind: .save(impossible()))]) {
             let tells = outcome.reason?.contains("7771") ?? false || outcome.reason?.contains("7,771") ?? false
-            try demand(!tells, "the value of a sample stands in the reason for which it was not taken")
+            try demand(!tells, "the reason of a refusal contains the value of the sample")
         }
     }
 

@@ -3,15 +3,15 @@ import HealthKVSync
 // Rules for tokens. They are the engine's only place in a feed; the peer keeps no place for the engine.
 extension PeerConformance {
     static let tokens = [
-        PeerRule("bad-token", "a token that is none expires", badToken),
-        PeerRule("same-token", "the same token gives the same again, as after a crash", sameToken),
-        PeerRule("acknowledged", "acknowledging a place forgets nothing that lies behind it", acknowledged),
+        PeerRule("bad-token", "an invalid token is refused as expired", badToken),
+        PeerRule("same-token", "the same token returns the same changes again, as after a crash", sameToken),
+        PeerRule("acknowledged", "acknowledging a token keeps all later changes", acknowledged),
         PeerRule(
-            "older-token", "a token older than what was acknowledged gives all that is behind it, or is refused",
+            "older-token", "a token older than the acknowledged one returns all later changes, or is refused",
             olderToken),
-        PeerRule("meanwhile", "what happens while a feed is first read is told by its end", meanwhile),
-        PeerRule("reopened", "a token holds for the peer that the next process makes", reopened),
-        PeerRule("forgotten", "what the peer holds is not said to be deleted and forgotten", forgotten),
+        PeerRule("meanwhile", "changes made while a feed is first read are reported by its end", meanwhile),
+        PeerRule("reopened", "a token stays valid for the peer that the next process creates", reopened),
+        PeerRule("forgotten", "a sample that the peer holds is not reported as deleted", forgotten),
     ]
 
     private static func badToken(_ trial: PeerTrial) async throws {
@@ -32,7 +32,7 @@ extension PeerConformance {
         try demand(first.count == 5, "\(first.count) of 5 samples come behind a token")
         try demand(first == again, "the second time \(again.count) come")
         let fromStart = try await trial.pullAll().additions.count
-        try demand(fromStart == 8, "who starts over is given \(fromStart) of 8 samples")
+        try demand(fromStart == 8, "a new reader gets \(fromStart) of 8 samples")
     }
 
     private static func acknowledged(_ trial: PeerTrial) async throws {
@@ -46,7 +46,7 @@ extension PeerConformance {
         try demand(second.additions.count == 2, "\(second.additions.count) of 2 additions are left")
         try demand(second.deletions.count == 1, "the deletion is forgotten")
         let fromStart = try await trial.pullAll().additions.count
-        try demand(fromStart == 3, "who starts over is given \(fromStart) of 3 samples")
+        try demand(fromStart == 3, "a new reader gets \(fromStart) of 3 samples")
     }
 
     private static func olderToken(_ trial: PeerTrial) async throws {
@@ -83,7 +83,7 @@ extension PeerConformance {
             let rest = try await trial.pullAll(since: page.token, limit: 2)
             let ids = Set((page.additions + rest.additions).map(\.idAtPeer))
             try demand(ids.count == 6, "\(ids.count) of 6 samples come")
-            try demand(rest.deletions.contains { $0.idAtPeer == told }, "what was told and deleted stays")
+            try demand(rest.deletions.contains { $0.idAtPeer == told }, "the deletion of a returned sample is missing")
         } else {
             throw Violation("the first page of a feed with content has none")
         }
@@ -108,8 +108,8 @@ extension PeerConformance {
         try await trial.push(.save(sample))
         guard let token = try await trial.pullAll().token else { return }
         let told = try await records.forgotten(among: [sample], since: token)
-        try demand(told?.isEmpty ?? true, "it is")
+        try demand(told?.isEmpty ?? true, "a sample that the peer holds is reported as deleted")
         let foreign = try await records.forgotten(among: [sample], since: [1, 2, 3])
-        try demand(foreign == nil, "a token that is none is taken for one of its own")
+        try demand(foreign == nil, "an invalid token is accepted")
     }
 }

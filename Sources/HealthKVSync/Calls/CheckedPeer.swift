@@ -129,7 +129,7 @@ final class CheckedPeer: Sendable {
         var answer = Answer(outcomes: [])
         for part in limits.parts(of: operations) {
             guard answer.problem == nil else {
-                answer.outcomes += part.map { _ in .failed(reason: "what was sent before it was not answered") }
+                answer.outcomes += part.map { _ in .failed(reason: "an earlier part of the push failed") }
                 continue
             }
             let next = await pushAtOnce(Array(part))

@@ -85,7 +85,8 @@ struct Enrollment: SessionJob {
         }
         let purges = purge ?? plan.types.values.contains { $0.departure == .purge }
         if purges, try state().epoch == PeerState.damagedEpoch {
-            throw issue(.invalid, "what is known of \(name) was damaged: sync once, then its samples are known again")
+            throw issue(
+                .invalid, "the saved state of \(name) was damaged: sync once, so that its samples are known again")
         }
         try await holdLease()
         try await update { _, state in state.isEnabled = false }

@@ -65,7 +65,7 @@ struct Probe: SessionJob {
             state[type].phase.handle(.adoptionForgotten)
             state[type].lastRescan = now
             state.note(
-                .peerRestored, "the peer shows what its feed has never told: it is read from its beginning", at: now)
+                .peerRestored, "the peer shows samples that its feed never reported: the feed is read again", at: now)
         }
     }
 }

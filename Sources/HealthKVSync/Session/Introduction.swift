@@ -22,7 +22,7 @@ struct Introduction: SessionJob {
             }
             if state.epoch != 0 {
                 let cause =
-                    isDamaged ? "what was remembered of the peer is damaged" : "the store is a copy or was restored"
+                    isDamaged ? "the saved state of the peer is damaged" : "the store is a copy or was restored"
                 state.note(.restored, cause, at: now)
                 try state.doubtLinks(to: name, at: now, in: &txn)
             }

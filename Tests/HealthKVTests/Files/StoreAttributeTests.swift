@@ -127,7 +127,7 @@ import Testing
         let store = try SampleStore.open(at: recorder.path, options: options)
         let notices = told.withLock { $0 }.filter { $0.code == .attribute }
         #expect(notices.map(\.path) == [recorder.path])
-        #expect(notices.first?.detail == "Backups cannot be told to leave it out: refused")
+        #expect(notices.first?.detail == "It cannot be excluded from backups: refused")
         try store.add(10, day: 0)
         try store.expectClean()
         try store.close()

@@ -32,7 +32,7 @@ enum ManualPage {
     ]
 
     private static let variables: [(name: String, meaning: String)] = [
-        ("COLUMNS", "The width of help where no terminal tells it."),
+        ("COLUMNS", "The width of help if there is no terminal."),
         ("NO_COLOR", "If it is set and not empty, nothing is printed in bold."),
         ("PAGER", "The program that shows tables longer than the terminal; none if it is not set, empty or cat."),
         ("TERM", "If it is dumb, nothing is bold, drawn over or paged."),

@@ -47,7 +47,7 @@ struct ParsedArguments {
     /// How a single answer is printed.
     var format: OutputFormat { choice(OptionDescription.format.name, default: .table) }
 
-    /// How a list is printed: a table is for a terminal, programs get JSON Lines.
+    /// How a list is printed: as a table on a terminal, otherwise as JSON Lines.
     func listFormat(_ console: Console) -> OutputFormat {
         choice(OptionDescription.format.name, default: console.isOutputTerminal ? .table : .jsonl)
     }
@@ -68,7 +68,7 @@ struct ParsedArguments {
         return try convert(name, reason: reason) { DateText.bound($0, in: zone) }
     }
 
-    /// The option's value in another form; `nil` from `body` is a usage error that ends with `reason`.
+    /// Converts the option's value. If `body` returns `nil`, throws a usage error that ends with `reason`.
     func convert<Value>(_ name: String, reason: String, _ body: (String) throws -> Value?) throws -> Value? {
         guard let text = values[name] else { return nil }
         guard let value = try body(text) else { throw invalid(name, reason: reason) }

@@ -1,5 +1,5 @@
-/// What a verb takes. The parser, the usage line, the help, the manual page and the completions of shells are all made
-/// from this one description.
+/// What a verb accepts. The parser, the usage line, the help, the manual page and the shell completions are all made
+/// from this description.
 struct VerbDescription: Sendable {
     let name: String
     /// One sentence for the list of verbs and the head of the verb's own help.

@@ -1,6 +1,6 @@
 import HealthKV
 
-/// Writes instants as ISO 8601 with their zone's distance from UTC, and as many decimals as they need, up to nine.
+/// Writes instants as ISO 8601 with the zone's offset from UTC, and with as many decimals as they need, up to nine.
 struct DateWriter {
     /// Year, month, day and time of the instant written last, to the second.
     private var text = Array("0000-00-00T00:00:00".utf8)
@@ -11,7 +11,7 @@ struct DateWriter {
     mutating func append(_ instant: Instant, in zone: Zone, to bytes: inout [UInt8]) {
         if DateWriter.appendUnknown(instant, to: &bytes) { return }
         let (whole, nanoseconds) = DateWriter.split(instant)
-        // ISO 8601 has no seconds in the distance, local mean time of former centuries has.
+        // Offsets of ISO 8601 have no seconds, but local mean time of former centuries has.
         let offset = zone.offset(at: whole) / 60 * 60
         append(local: whole + offset, nanoseconds, to: &bytes)
         DateWriter.appendOffset(offset, to: &bytes)

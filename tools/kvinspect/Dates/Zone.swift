@@ -43,10 +43,10 @@ struct Zone {
         fixed ?? timeZone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(seconds)))
     }
 
-    /// Seconds since 1970 of a local date and time, itself counted as if it were UTC.
+    /// Converts a local date and time, counted as if it were UTC, to seconds since 1970.
     ///
-    /// A time that clocks show twice means the first; one that they skip is as late after the change as it would
-    /// have been without it, so that a day that begins with a skipped hour begins with its first instant.
+    /// A time that occurs twice means the first occurrence. A time that the clocks skip counts with the offset before
+    /// the change. So a day that begins with a skipped hour begins with its first instant.
     func seconds(ofLocal local: Int) -> Int {
         let before = local - offset(at: local - 86_400)
         let after = local - offset(at: local + 86_400)

@@ -1,12 +1,11 @@
 import HealthKV
 
-/// Writes the lossless line of one stored sample after another. What repeats from line to line is kept as bytes: who
-/// wrote a sample and in which unit, its clock, its device, its metadata. What comes out is what ``SampleRecord``
-/// writes.
+/// Writes the lossless line of one stored sample after another, with the same bytes as ``SampleRecord``. It keeps the
+/// bytes of the parts that repeat: unit, source and clock, devices, metadata.
 struct DumpLineWriter {
-    /// Bytes kept by what they stand for; far more than histories have, and beyond they start over.
+    /// The number of texts kept: far more than histories have. Beyond it, the cache starts over.
     private static let pieceLimit = 4096
-    /// Origins that are kept: as many as alternate.
+    /// The number of origins kept: as many as alternate.
     private static let originLimit = 12
 
     private static let idStart = 7
@@ -33,7 +32,7 @@ struct DumpLineWriter {
     private var names: [Names: [UInt8]] = [:]
     private var devices: [UInt32: [UInt8]] = [:]
     private var metadata: [[UInt8]: [UInt8]] = [:]
-    /// The clock that was written last: one that comes again is worth keeping.
+    /// The clock of the previous line: an origin is kept once its clock repeats.
     private var latestClock: ChangeClock?
     private var origins: [(origin: Origin, json: [UInt8])] = []
     private var nextOrigin = 0
@@ -101,7 +100,7 @@ struct DumpLineWriter {
         writer.piece(head[(endPlace + after)...], needsComma: false)
     }
 
-    /// Writes id and dates over those that stand in a head; false where the dates do not fit in there.
+    /// Overwrites the id and dates in a head. Returns `false` if a date does not fit.
     private static func fill(
         _ head: inout [UInt8], _ startPlace: Int, _ endPlace: Int, with sample: borrowing StoredSample,
         _ dates: inout DateWriter
@@ -125,7 +124,7 @@ struct DumpLineWriter {
         writer.integer(sample.version)
     }
 
-    /// Keeps the bytes of an origin whose clock comes again.
+    /// Keeps the bytes of an origin if its clock repeats.
     private mutating func remember(_ origin: Origin, _ json: ArraySlice<UInt8>) {
         let isRepeated = origin.clock == latestClock
         latestClock = origin.clock

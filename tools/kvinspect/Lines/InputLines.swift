@@ -1,6 +1,6 @@
 /// The lines of a file or a pipe, one after another, from one buffer.
 struct InputLines {
-    /// Longer than any sample can be written, short enough to be held.
+    /// Longer than the line of any sample, and short enough to keep in memory.
     private static let lineLimit = 64 << 20
 
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
@@ -17,7 +17,7 @@ struct InputLines {
 
     init(_ pieces: InputPieces) { self.pieces = pieces }
 
-    /// Takes the next line if `body` knows it, which gets what lies in the buffer and answers how long the line is,
+    /// Takes the next line if `body` knows it: `body` gets the buffered input, and returns the length of the first line
     /// without its end.
     mutating func takeKnown(_ body: (Span<UInt8>) -> Int?) -> Bool {
         guard let length = body(buffer.span.extracting(start...)) else { return false }
@@ -27,7 +27,7 @@ struct InputLines {
         return true
     }
 
-    /// Hands the next line, without its end, to `body`; `nil` when there is none.
+    /// Passes the next line, without its end, to `body`; returns `nil` if there is none.
     mutating func next<Result>(_ body: (Span<UInt8>) throws -> Result) throws -> Result? {
         var searched = start
         while true {
@@ -64,7 +64,7 @@ struct InputLines {
         _ range: Range<Int>, next: Int, _ body: (Span<UInt8>) throws -> Result
     ) throws -> Result {
         var range = range
-        // Some programs begin a file with the mark of UTF-8.
+        // Some programs begin a file with the byte order mark of UTF-8.
         if number == 0, buffer[range].starts(with: InputLines.byteOrderMark) {
             range = range.lowerBound + InputLines.byteOrderMark.count..<range.upperBound
         }
@@ -74,7 +74,7 @@ struct InputLines {
         return try body(buffer.span.extracting(range))
     }
 
-    /// Moves the begun line to the front and puts the next piece behind it.
+    /// Moves the incomplete line to the front and appends the next piece.
     private mutating func fill() throws {
         let piece = try pieces.next()
         buffer.removeSubrange(..<start)

@@ -6,8 +6,8 @@ import Synchronization
     import Foundation
 #endif
 
-/// A file or pipe in pieces, read ahead on a thread of its own: so that reading and storing overlap, and Ctrl-C is
-/// noticed while nothing comes.
+/// Reads a file or pipe in pieces, ahead of its user, on a thread of its own. So reading and storing overlap, and
+/// Ctrl-C works while no input arrives.
 final class InputPieces: Sendable {
     private static let pieceBytes = 1 << 18
     /// Pieces that may wait to be taken.
@@ -34,7 +34,7 @@ final class InputPieces: Sendable {
             let handle = try open(file).get()
             Thread.detachNewThread { self.readAll(.success(handle)) }
         } else {
-            // Opening a pipe waits for somebody who writes to it.
+            // Opening a pipe blocks until another process opens it for writing.
             Thread.detachNewThread { self.readAll(self.open(file)) }
         }
     }

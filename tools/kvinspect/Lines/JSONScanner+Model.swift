@@ -84,7 +84,7 @@ extension JSONScanner {
         return start..<position
     }
 
-    /// An instant, or the text that stands for an end that is not known yet.
+    /// An instant, or the text for an unknown end.
     @_lifetime(self: copy self)
     mutating func end(in zone: Zone) throws(JSONError) -> Instant {
         let range = try rawString()
@@ -104,7 +104,7 @@ extension JSONScanner {
         return origin == .authored
     }
 
-    /// Where a text or an object of texts stands.
+    /// Returns the range of a text or of an object of texts.
     @_lifetime(self: copy self)
     mutating func rawTexts() throws(JSONError) -> Range<Int> {
         if peek() == 0x22 {
@@ -117,7 +117,7 @@ extension JSONScanner {
         return start..<position
     }
 
-    /// Passes over an object that holds texts, numbers, true, false and null.
+    /// Skips an object of texts, numbers, true, false and null.
     @_lifetime(self: copy self)
     mutating func skipFlatObject() throws(JSONError) {
         try beginObject()

@@ -12,7 +12,8 @@ enum StateEntry: Sendable {
     case audit(event: String, sample: SampleID, displaced: [UInt8], time: Instant?)
     case note(name: String, bytes: [UInt8])
 
-    /// Deletions before the peers that would have to be told of them, and peers before what is theirs.
+    /// The order of storing: deletions, then the peers that would otherwise have to be told of them, then the state of
+    /// peers.
     var rank: Int {
         switch self {
         case .deleted: 0
@@ -23,7 +24,7 @@ enum StateEntry: Sendable {
 }
 
 extension JSONScanner {
-    /// Sync state; `nil` for removed ranges and for kinds of a later version, which are passed over.
+    /// Reads sync state. Returns `nil` for removed ranges and for kinds of a later version, which are skipped.
     @_lifetime(self: copy self)
     mutating func state() throws(JSONError) -> StateEntry? {
         _ = peek()
@@ -44,7 +45,7 @@ extension JSONScanner {
         return nil
     }
 
-    /// The fields of a link behind its kind.
+    /// Reads the fields of a link, after its kind.
     @_lifetime(self: copy self)
     private mutating func link() throws(JSONError) -> PeerLink {
         var peer: PeerID?
@@ -68,7 +69,7 @@ extension JSONScanner {
         return PeerLink(peer: peer, sample: sample, idAtPeer: idAtPeer, version: version, isProvisional: isProvisional)
     }
 
-    /// The fields of a daily total behind its kind.
+    /// Reads the fields of a daily total, after its kind.
     @_lifetime(self: copy self)
     private mutating func total() throws(JSONError) -> DailyTotal {
         var texts: [String: String] = [:]

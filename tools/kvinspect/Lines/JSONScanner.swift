@@ -1,12 +1,12 @@
-/// What is wrong with a piece of JSON. The words never repeat what stands there.
+/// What is wrong with a piece of JSON. The reason never repeats the content.
 struct JSONError: Error {
     let reason: String
 }
 
 /// Reads JSON step by step, strictly and without building a tree.
 ///
-/// The caller asks for what it expects; whatever else stands there is an error. So nothing nests deeper than the caller
-/// goes, and a number stays text until it is known whether it is to be whole.
+/// The caller asks for what it expects; anything else is an error. So nesting is never deeper than the caller's code,
+/// and a number stays text until the caller knows whether it must be whole.
 struct JSONScanner: ~Escapable {
     let bytes: Span<UInt8>
     private(set) var position = 0
@@ -14,7 +14,7 @@ struct JSONScanner: ~Escapable {
     @_lifetime(copy bytes)
     init(_ bytes: Span<UInt8>) { self.bytes = bytes }
 
-    /// The next byte that is no white space.
+    /// Skips white space and returns the next byte.
     @_lifetime(self: copy self)
     mutating func peek() -> UInt8? {
         while position < bytes.count {
@@ -59,7 +59,8 @@ struct JSONScanner: ~Escapable {
     @_lifetime(self: copy self)
     mutating func beginObject() throws(JSONError) { try expect(0x7B, or: "an object {…} was expected") }
 
-    /// The raw bytes of the next key of an object, whose colon is passed; `nil` at the end of the object.
+    /// Reads the next key of an object and the colon after it, and returns the key's raw bytes; `nil` at the end of the
+    /// object.
     @_lifetime(self: copy self)
     mutating func nextKey(isFirst: Bool) throws(JSONError) -> Range<Int>? {
         if skip(0x7D) { return nil }
@@ -75,7 +76,7 @@ struct JSONScanner: ~Escapable {
         guard peek() == nil else { throw JSONError(reason: "something follows the end of the object") }
     }
 
-    /// Skips `null` if it stands here.
+    /// Skips `null` if it is next.
     @_lifetime(self: copy self)
     mutating func null() -> Bool {
         guard peek() == 0x6E else { return false }

@@ -1,5 +1,4 @@
-/// The fields that a line may have. A field that is not among them is refused, so that a slip of the pen is not lost in
-/// silence.
+/// The fields that a line may have. Other fields are refused, so that a misspelled field is not silently lost.
 enum LineField: Int, CaseIterable {
     case id, type, start, end, value, unit, source, syncIdentifier, syncVersion, modified, replica, origin, userEntered
     case shadowed, count, multiplicity, device, metadata, group, timeZone, local, workout, original, reversion
@@ -17,11 +16,11 @@ enum LineField: Int, CaseIterable {
     var name: String { LineField.names[rawValue] }
 }
 
-/// Finds the fields of a line by their names, and expects them in the order of the line before.
+/// Finds the fields of a line by name, and tries the order of the previous line first.
 struct LineFieldFinder {
     private var order: [LineField] = []
 
-    /// The field of a key, which is the `index`-th of its line; `nil` if there is none of that name.
+    /// Returns the field of a key, the `index`-th of its line; `nil` if the name is unknown.
     mutating func field(_ key: Span<UInt8>, at index: Int) -> LineField? {
         if index < order.count, LineFieldFinder.isName(key, of: order[index]) { return order[index] }
         let found = LineField.allCases.first { LineFieldFinder.isName(key, of: $0) }

@@ -4,9 +4,9 @@ import HealthKV
 struct LineReader {
     /// A source for lines that name none.
     private static let defaultSource = Source(name: "kvinspect")
-    /// Far more texts than real histories have. Beyond, caches and kinds start over.
+    /// Far more texts than real histories have. Beyond it, the caches and kinds start over.
     private static let cacheLimit = 4096
-    /// Lines whose shape is learned before any was met again.
+    /// The number of lines whose shapes are learned before any shape has repeated.
     private static let unknownLines = 512
 
     let zone: Zone
@@ -18,19 +18,19 @@ struct LineReader {
     private var kinds: [UInt64: Int] = [:]
     /// The orders of sources that the dump brings.
     private(set) var priorities: [SampleType: [RankedSource]] = [:]
-    /// Settings and sync state that lines brought since they were taken.
+    /// Settings and sync state that lines brought since the last call of `takeSettings()`.
     private(set) var shadowing: [SampleType: Bool] = [:]
     private(set) var states: [StateEntry] = []
     /// Which of the types are categories; most files have none.
     private var categories: Set<Int> = []
 
-    /// Whether lines are compared with those before them.
+    /// Whether to learn the shapes of lines.
     private let learns: Bool
     private var shapes = LineShapes()
     private var tokens = LineTokenReader()
     /// What of the line that was read last differs between lines of its shape.
     private var spots: [LineShapes.Spot] = []
-    /// Lines whose shape was known, and others.
+    /// The number of lines with a known shape, and of all other lines.
     private(set) var known = 0
     private(set) var unknown = 0
 
@@ -39,7 +39,7 @@ struct LineReader {
         self.learns = learns
     }
 
-    /// Whether a fresh reader and a fresh batch should take over, before ever new texts fill the memory.
+    /// Returns `true` if a new reader and a new batch should take over, before new texts fill the memory.
     func isFull(_ batch: SampleBatch) -> Bool {
         types.values.count + sources.values.count + devices.values.count + batch.kinds.count > LineReader.cacheLimit
     }
@@ -47,13 +47,13 @@ struct LineReader {
     /// Whether a batch can take another line, even one with the longest head: a batch holds 65,535 kinds.
     func hasRoom(in batch: SampleBatch) -> Bool { batch.kinds.count < 1 << 15 }
 
-    /// Hands over what was read beside samples.
+    /// Returns the settings and states read so far, and forgets them.
     mutating func takeSettings() -> (shadowing: [SampleType: Bool], states: [StateEntry]) {
         defer { (shadowing, states) = ([:], []) }
         return (shadowing, states)
     }
 
-    /// What the rows of one kind share, by numbers of the caches; below 0 where nothing was said.
+    /// The fields that rows of one kind share, as numbers of the caches; -1 for an absent field.
     private struct KindKey {
         var type = -1
         var unit = -1
@@ -79,16 +79,16 @@ struct LineReader {
         var hasExtras = false
         var modified: Instant?
         var replica: Int64 = 0
-        /// What concerns the whole dump that begins here.
+        /// The settings of the dump that begins here.
         var head: DumpHead?
-        /// Whether the head is all that there is.
+        /// Whether the line holds nothing but the head.
         var isHead = false
         var isState = false
         var state: StateEntry?
     }
 
-    /// Reads one line; its sample becomes the next row of `batch`. A blank line has none, and neither has a line of
-    /// sync state or one with nothing but the head of a dump.
+    /// Reads one line; its sample becomes the next row of `batch`. A blank line has no sample, nor has a line of sync
+    /// state or one that holds only the head of a dump.
     mutating func read(_ line: Span<UInt8>, into batch: inout SampleBatch) throws(JSONError) {
         var scanner = JSONScanner(line)
         if scanner.peek() == nil { return }
@@ -123,7 +123,7 @@ struct LineReader {
         return length
     }
 
-    /// Remembers the shape of the line that was read last, unless few lines so far had a shape that was known.
+    /// Remembers the shape of the last line, unless too few lines so far had a known shape.
     private mutating func learn(_ line: Span<UInt8>, _ row: Row, _ batch: SampleBatch) {
         unknown += 1
         guard unknown < LineReader.unknownLines + known / 4, let kind = batch.kindOfRow.last else { return }
@@ -246,8 +246,8 @@ struct LineReader {
         if row.hasExtras, row.extras != SampleBatch.Extras() { batch.setExtras(row.extras, row: batch.count - 1) }
     }
 
-    /// Makes sources known in the order of the dumped store, since a store ranks them by the order in which it meets
-    /// them, and notes what was set for types.
+    /// Adds sources in the order of the dumped store, since a store ranks them in the order in which it first sees
+    /// them, and notes the settings of types.
     private mutating func take(_ head: DumpHead, _ batch: inout SampleBatch) throws(JSONError) {
         for type in Array(head.priorities.keys) + Array(head.shadowing.keys) { try LineReader.validate(type) }
         guard head.priorities.values.allSatisfy({ $0.count <= DumpHead.sourceLimit }) else {
@@ -262,7 +262,7 @@ struct LineReader {
         shadowing.merge(head.shadowing) { $1 }
     }
 
-    /// The batch's number for a kind, which is validated once.
+    /// Returns the batch's number of a kind. Each kind is validated once.
     private mutating func kindNumber(_ key: KindKey, in batch: inout SampleBatch) throws(JSONError) -> Int {
         if let number = kinds[key.packed] { return number }
         let type = types.values[key.type]
@@ -277,7 +277,7 @@ struct LineReader {
         return number
     }
 
-    /// A sample that has nothing but these fields, for ``Sample/validate()`` to judge them.
+    /// Validates a sample that has only these fields, by ``Sample/validate()``.
     private static func validate(
         _ extras: SampleBatch.Extras, _ kind: KindKey, _ type: SampleType
     ) throws(JSONError) {
@@ -300,9 +300,9 @@ struct LineReader {
         try validate(Sample(type, 0, unit, at: Instant(nanoseconds: 0), source: source, id: .max))
     }
 
-    /// Refuses a value that is not finite, as entered or in the unit in which its type is summed.
+    /// Throws if a value is not finite, as entered or in the unit in which its type is summed.
     private static func validate(_ value: Double, _ unit: HealthUnit, _ type: SampleType) throws(JSONError) {
-        // Also true of what is no number.
+        // The condition is negated so that it also holds for NaN.
         guard !(abs(value) <= Sample.greatestConverted) else { return }
         try validate(Sample(type, value, unit, at: Instant(nanoseconds: 0), source: defaultSource, id: .max))
     }

@@ -1,6 +1,6 @@
 import HealthKV
 
-/// What differs between lines of one shape.
+/// A part of a line that differs between lines of one shape.
 enum LineToken {
     case id, start, end, value, modified, replica, syncIdentifier, group
 
@@ -19,19 +19,19 @@ enum LineToken {
     }
 }
 
-/// The shapes of the lines that were read: their bytes but for what differs from sample to sample.
+/// The shapes of lines: their bytes without the ids, dates, numbers and texts that differ from sample to sample.
 ///
-/// A line that has the bytes of one before it, and ids, dates, numbers and texts of the plainest form where that has
-/// its own, means the same but for these. So most lines of a dump need not be taken apart field by field; every other
-/// line is. Shapes that begin alike share nodes of a tree, so that what lies before their difference is read once.
+/// A line with the shape of an earlier line, and with tokens in the plainest form, has the same meaning except for the
+/// tokens. So most lines of a dump need no parsing field by field. Shapes that begin alike share nodes of a tree, so
+/// that their common beginning is compared once.
 struct LineShapes {
-    /// Where something stands in a line that differs between lines of its shape.
+    /// The range of a token in a line.
     struct Spot {
         let token: LineToken
         let range: Range<Int>
     }
 
-    /// What all lines of a shape say.
+    /// What is the same for all lines of a shape.
     struct Meaning {
         /// The batch's number of the kind.
         let kind: Int
@@ -44,14 +44,14 @@ struct LineShapes {
     private struct Node {
         let text: Range<Int>
         let token: LineToken?
-        /// The shape that ends here; below 0 where none does.
+        /// The shape that ends here; -1 if none does.
         let shape: Int
-        /// Nodes that follow the token, and others that may stand in place of this one; below 0 where there is none.
+        /// The first node after the token, and the next alternative to this node; -1 if there is none.
         var child = -1
         let sibling: Int
     }
 
-    /// Far more than the shapes of real histories take. Beyond, they are learned again.
+    /// Far more than the shapes of real histories need. Beyond it, shapes are learned again.
     private static let nodeLimit = 1024
     private static let textLimit = 1 << 18
 
@@ -61,8 +61,8 @@ struct LineShapes {
     private(set) var meanings: [Meaning] = []
     private(set) var extras: [SampleBatch.Extras] = []
 
-    /// Finds the shape of the line that some input begins with, and where the line ends, and reads what differs; `nil`
-    /// where the line has to be taken apart.
+    /// Finds the shape of the first line of the input and the line's length, and reads its tokens. Returns `nil` if the
+    /// line must be parsed.
     func shape(
         of line: Span<UInt8>, _ tokens: inout LineTokenReader, _ values: inout LineValues
     ) -> (number: Int, end: Int)? {
@@ -103,7 +103,7 @@ struct LineShapes {
         _ = node(line, place..<line.count, nil, shape: meanings.count - 1, behind: parent)
     }
 
-    /// The node of some bytes of a line behind another; it is made where there is none.
+    /// Returns the node of some bytes of a line after another node; creates it if there is none.
     private mutating func node(
         _ line: Span<UInt8>, _ range: Range<Int>, _ token: LineToken?, shape: Int, behind parent: Int
     ) -> Int {
@@ -120,7 +120,7 @@ struct LineShapes {
         }
         let start = text.count
         for index in range { text.append(line[index]) }
-        // The newest stands first: dumps have one type after the other.
+        // The newest node comes first, since a dump has one type after the other.
         nodes.append(Node(text: start..<text.count, token: token, shape: shape, sibling: first))
         if parent < 0 { root = nodes.count - 1 } else { nodes[parent].child = nodes.count - 1 }
         return nodes.count - 1

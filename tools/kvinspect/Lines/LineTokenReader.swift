@@ -1,6 +1,6 @@
 import HealthKV
 
-/// What differs between lines of one shape, as one line has it.
+/// The values of a line's tokens.
 struct LineValues {
     var id: SampleID?
     var start = Instant(nanoseconds: 0)
@@ -12,8 +12,8 @@ struct LineValues {
     var group: String?
 }
 
-/// Reads ids, dates, numbers and texts in the plainest form, which dumps have. For every other form, wrong ones among
-/// them, it answers `nil`, and ``JSONScanner`` decides.
+/// Reads ids, dates, numbers and texts in the plainest form, which dumps have. Returns `nil` for every other form,
+/// valid or not, and ``JSONScanner`` decides.
 struct LineTokenReader {
     /// The day that was read last: neighbours share it.
     private var date = CivilDate(daysSince1970: 0)
@@ -54,7 +54,7 @@ struct LineTokenReader {
         return place
     }
 
-    /// `2024-05-31T08:15:30Z`, with up to nine decimals; years that lie whole in what the model holds.
+    /// `2024-05-31T08:15:30Z`, with up to nine decimals, in a year that the model holds completely.
     private mutating func instant(_ line: Span<UInt8>, _ place: inout Int) -> Instant? {
         guard place + 20 <= line.count else { return nil }
         let text = line.extracting(place..<place + 20)

@@ -1,13 +1,12 @@
-/// Numbers of at most nineteen digits without an exponent, which nearly all are: turned into the nearest double
-/// exactly, without a copy of their text.
+/// Converts numbers of at most nineteen digits without an exponent, as nearly all are, to the nearest double, without a
+/// copy of their text.
 enum ShortDecimal {
     private static let exactPowers: [Double] = [
         1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
     ]
     private static let powers: [UInt64] = (0...19).map { (0..<$0).reduce(1) { power, _ in power * 10 } }
 
-    /// Reads a number by JSON's grammar up to its end, or up to its exponent if it has one; `nil` where it is no such
-    /// number.
+    /// Reads a number by JSON's grammar up to its end or exponent; `nil` if the text is no such number.
     static func number(_ bytes: Span<UInt8>, _ place: inout Int) -> Double? {
         let isNegative = place < bytes.count && bytes[place] == 0x2D
         if isNegative { place += 1 }
@@ -39,11 +38,11 @@ enum ShortDecimal {
 
     /// The double nearest to a whole number over a power of ten; ties go to the even one.
     static func quotient(_ whole: UInt64, _ decimals: Int) -> Double {
-        // Both are exact doubles, so one division rounds right.
+        // Both are exact doubles, so one division is correctly rounded.
         if whole < 1 << 53 { return Double(whole) / exactPowers[decimals] }
         if decimals == 0 { return Double(whole) }
         let power = powers[decimals]
-        // Both moved up as far as they go, and the upper one then below the lower: so the quotient has all of 64 bits.
+        // Shift both left as far as possible, and keep the dividend below the divisor: so the quotient has 64 bits.
         let (up, down) = (whole.leadingZeroBitCount, power.leadingZeroBitCount)
         let divisor = power << UInt64(down)
         var dividend: (high: UInt64, low: UInt64) = (whole << UInt64(up), 0)
@@ -53,7 +52,7 @@ enum ShortDecimal {
             exponent += 1
         }
         let (quotient, remainder) = divisor.dividingFullWidth((dividend.high, dividend.low))
-        // 53 bits stay. What is cut off decides, and whatever lies below it where that is just a half.
+        // 53 bits stay. The bits cut off decide the rounding; on a tie, the remainder does.
         let rest = quotient & 0x7FF
         let isAbove = rest > 0x400 || rest == 0x400 && (remainder != 0 || quotient & 0x800 != 0)
         let bits = (quotient >> 11 & (1 << 52 - 1)) + UInt64(exponent + 63 + 1023) << 52

@@ -4,11 +4,10 @@ struct TextCache<Value> {
 
     private(set) var values: [Value] = []
     private var numbers: [[UInt8]: Int] = [:]
-    /// What was asked for last, by a few of its bytes: mostly the dictionary, which reads every byte twice, need not be
-    /// asked.
+    /// The texts asked for last, by a few of their bytes: a hit avoids the dictionary, which reads every byte twice.
     private var slots = [(text: [UInt8], number: Int)](repeating: ([], -1), count: slotCount)
 
-    /// The number of the value that these bytes stand for; `make` makes it if they are new.
+    /// Returns the number of the value for these bytes; `make` creates it if they are new.
     mutating func number(of bytes: Span<UInt8>, _ make: () throws(JSONError) -> Value) throws(JSONError) -> Int {
         let slot = TextCache.slot(of: bytes)
         if slots[slot].number >= 0, TextCache.isEqual(slots[slot].text, bytes) { return slots[slot].number }

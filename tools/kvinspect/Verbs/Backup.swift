@@ -22,7 +22,7 @@ extension ArgumentDescription {
 /// What backup and compact share: say what is written, write it, read it back, say how large it is.
 enum StoreCopy {
     static let verification =
-        "Its values are read back: where some are damaged, as in the store, the copy stays and the verb ends with code 2."
+        "Its values are read back. If some are damaged, as in the store, the copy stays and the verb ends with code 2."
 
     static func run(
         _ arguments: ParsedArguments, _ console: Console, what: String, size: (StoreInfo) -> Int,
@@ -56,7 +56,7 @@ enum StoreCopy {
         ) { ["\(Table.clean(destination)): \(ByteSize.text(after)), the store has \(ByteSize.text(before))."] }
         if damaged == 0 { return .clean }
         let values = damaged == 1 ? "1 value" : "\(damaged) values"
-        console.say("Damaged: \(values) of the copy cannot be read; 'kvinspect check' tells more.")
+        console.say("Damaged: \(values) of the copy cannot be read; 'kvinspect check' prints details.")
         return .damage
     }
 }

@@ -7,7 +7,7 @@ enum ChangesVerb: Verb {
 
     static let description = VerbDescription(
         name: "changes", abstract: "Print what was saved and deleted since a token.",
-        discussion: "Each change carries the token that continues after it. Without a token all that is there comes.",
+        discussion: "Each change carries the token that continues after it. Without a token, all changes are printed.",
         arguments: [.store],
         options: [
             OptionDescription(name: "since", value: "token", help: "The token after which to begin."),

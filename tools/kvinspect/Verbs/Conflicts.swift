@@ -10,7 +10,7 @@ enum ConflictsVerb: Verb {
     static let description = VerbDescription(
         name: "conflicts", abstract: "List the conflicts that were resolved, the oldest first.",
         discussion:
-            "An entry names what happened, when, and the sample that lost; what it said is printed with --show-values only.",
+            "An entry names what happened, when, and the sample that lost; its content is printed with --show-values only.",
         arguments: [.store],
         options: [
             OptionDescription(

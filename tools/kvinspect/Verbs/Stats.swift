@@ -13,8 +13,8 @@ enum StatsVerb: Verb {
         name: "stats", abstract: "Print sums or averages of a type by hour, day, week, month, quarter or year.",
         discussion:
             "Where several sources of a cumulative type measured the same time, the one with the highest priority counts; "
-            + "a sample that crosses a border counts on both sides by its time. Weeks begin on Monday. What lies outside "
-            + "--from and --to is left out, also of the first and the last bucket. With --totals the days are those whose totals a "
+            + "a sample that crosses a border counts on both sides by its time. Weeks begin on Monday. Times outside "
+            + "--from and --to are left out, also of the first and the last bucket. With --totals the days are those whose totals a "
             + "peer gave, in the peer's time zone; --from and --to then pick the days that begin between them.",
         arguments: [.store],
         options: [

@@ -47,7 +47,7 @@ struct DamagedParts {
     /// Prints which types are damaged, and returns the exit code.
     func report(_ console: Console) -> ExitCode {
         for part in parts {
-            console.say("Of \(part.type.shortName) not everything can be read, and what cannot is left out.")
+            console.say("Some samples of \(part.type.shortName) cannot be read, and are left out.")
         }
         if let first = parts.first { console.say("Error: \(StoreAccess.text(for: first.error))") }
         return parts.isEmpty ? .clean : .damage
