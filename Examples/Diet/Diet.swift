@@ -13,7 +13,9 @@ struct Diet {
         var options = SampleStore.Options()
         options.source = Source(bundle: "com.example.diet", name: "DietApp")
         store = try SampleStore.temporary(options: options)
-        sync = SyncEngine(store: store, peers: [SyncPeer(peer, plan: .dietApp)])
+        var plan = SyncPlan.dietApp
+        plan.adoptionKey = "DietAppLogId"
+        sync = SyncEngine(store: store, peers: [SyncPeer(peer, plan: plan)])
     }
 
     /// "Connect Apple Health" asks for the few types that the app needs at once; the settings ask for the others.

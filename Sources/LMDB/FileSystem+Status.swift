@@ -60,9 +60,6 @@ extension FileSystem {
     /// Returns `true` if this process may read a file.
     public static func isReadable(_ path: String) -> Bool { unsafe access(path, R_OK) == 0 }
 
-    /// Whether the last failed call lacked a permission.
-    public static var wasRefused: Bool { errno == EACCES || errno == EPERM || errno == EROFS }
-
     /// Returns the free bytes for this user on the medium of a file; `nil` if the system does not report them.
     public static func freeBytes(at path: String) -> Int? {
         var status = statvfs()

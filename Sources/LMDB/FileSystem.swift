@@ -98,9 +98,6 @@ public enum FileSystem {
         return unsafe stat(path, &status) == 0 ? status : nil
     }
 
-    /// Creates a folder that only its owner can enter, with its parents. Returns `false` if that fails.
-    public static func makeFolder(_ path: String) -> Bool { makingFolderFails(path) == nil }
-
     /// Creates a folder that only its owner can enter, with its parents. Returns the system's error code if that fails.
     public static func makingFolderFails(_ path: String) -> Int32? {
         if isFolder(path) { return nil }

@@ -48,7 +48,7 @@ extension LMDBError {
     }
 }
 
-/// The codes of LMDB.
+/// The codes of LMDB that code or tests name. Any other code passes through unchanged.
 extension LMDBError.Code {
     /// `MDB_KEYEXIST`: the key exists, or an appended key is not the greatest.
     public static let keyExists = Self(rawValue: MDB_KEYEXIST)
@@ -72,16 +72,8 @@ extension LMDBError.Code {
     public static let readersFull = Self(rawValue: MDB_READERS_FULL)
     /// `MDB_TXN_FULL`: the transaction has too many changed pages.
     public static let transactionFull = Self(rawValue: MDB_TXN_FULL)
-    /// `MDB_CURSOR_FULL`: the tree is deeper than a cursor supports.
-    public static let cursorFull = Self(rawValue: MDB_CURSOR_FULL)
-    /// `MDB_PAGE_FULL`: a page does not have enough space.
-    public static let pageFull = Self(rawValue: MDB_PAGE_FULL)
     /// `MDB_MAP_RESIZED`: another process has grown the file beyond this process's map.
     public static let mapResized = Self(rawValue: MDB_MAP_RESIZED)
-    /// `MDB_INCOMPATIBLE`: the table has a kind that this layer does not open.
-    public static let incompatible = Self(rawValue: MDB_INCOMPATIBLE)
-    /// `MDB_BAD_RSLOT`: invalid reuse of a reader slot.
-    public static let badReaderSlot = Self(rawValue: MDB_BAD_RSLOT)
     /// `MDB_BAD_TXN`: an earlier call in this transaction failed, so it can only be aborted.
     public static let badTransaction = Self(rawValue: MDB_BAD_TXN)
     /// `MDB_BAD_VALSIZE`: an empty key, or a value that is too long.

@@ -7,7 +7,7 @@ extension SampleReading where Self: ~Copyable {
     /// shadowed ones.
     ///
     /// ```swift
-    /// let logged = try store.read { try $0.samples(metadataKey: "DietAppLogId", values: [.string("17")]) }
+    /// let logged = try store.read { try $0.samples(metadataKey: "LogNumber", values: [.string("17")]) }
     /// ```
     ///
     /// There is no index for this: the read checks the distinct metadata of every chunk of the types, which is fast if

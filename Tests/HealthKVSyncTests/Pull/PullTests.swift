@@ -152,7 +152,9 @@ struct PullTests {
     @Test("C21: samples from before there were sync identifiers are known by a metadata key") func metadataKey()
         async throws
     {
-        let bench = try Bench(.dietApp)
+        var plan = SyncPlan.dietApp
+        plan.adoptionKey = "DietAppLogId"
+        let bench = try Bench(plan)
         var old = Sample(.dietaryProtein, 20, .gram, at: bench.time(1), source: Source(name: "app"))
         old.metadata = ["DietAppLogId": .string("17")]
         bench.health.save(old, app: "app")
