@@ -22,7 +22,7 @@ extension Environment {
         if !compacting, isWritingThread { throw LMDBError(.wouldDeadlock, operation: "mdb_env_copyfd2", path: path) }
         try using("mdb_env_copyfd2") { () throws(LMDBError) in
             // LMDB would create the file with all permissions that the umask allows.
-            let file = folder + "/data.mdb"
+            let file = StoreFiles.dataPath(in: folder)
             let descriptor = openFile(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, options.fileMode)
             guard descriptor >= 0 else { throw LMDBError(errno, "open", folder) }
             var failure: (code: Int32, operation: StaticString)?

@@ -68,7 +68,7 @@ public final class Environment: @unchecked Sendable {
         }
         do throws(LMDBError) {
             let isShared = !options.readOnly && !options.immutable && !options.scratch
-            gate = isShared ? try WriteGate(file: folder + "/data.mdb") : nil
+            gate = isShared ? try WriteGate(file: StoreFiles.dataPath(in: folder)) : nil
         } catch {
             unsafe mdb_env_close(raw)
             throw error

@@ -27,7 +27,7 @@ public final class FileWatch: Sendable {
         }
         wakeEnds = (ends[0], ends[1])
         #if canImport(Darwin)
-            file = unsafe open(folder + "/data.mdb", O_EVTONLY | O_CLOEXEC)
+            file = unsafe open(StoreFiles.dataPath(in: folder), O_EVTONLY | O_CLOEXEC)
             events = kqueue()
             let isWatching =
                 file >= 0 && events >= 0 && FileWatch.add(file, Int16(EVFILT_VNODE), to: events)

@@ -18,7 +18,7 @@ enum LockFile {
     ///
     /// Call it only while this process does not have the file open: closing it releases all locks of the process on it.
     static func reserve(in folder: String, _ options: Environment.Options) -> Int32 {
-        let file = folder + "/lock.mdb"
+        let file = StoreFiles.lockPath(in: folder)
         let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let descriptor = unsafe open(file, flags, options.fileMode)
         guard descriptor >= 0 else { return errno == ENOSPC || errno == EDQUOT ? errno : 0 }

@@ -33,7 +33,7 @@ struct PageInspection {
     init?(folder: String, transaction: UInt64, limit: Int) throws {
         let file: PageFile
         do {
-            file = try PageFile(path: folder + "/data.mdb")
+            file = try PageFile(path: StoreFiles.dataPath(in: folder))
         } catch  where error == .noSuchFile {
             return nil
         } catch {
@@ -90,7 +90,7 @@ extension PageFile {
     /// Opens the data file of the store in a folder.
     convenience init(ofStore folder: String) throws(StoreError) {
         do {
-            try self.init(path: folder + "/data.mdb")
+            try self.init(path: StoreFiles.dataPath(in: folder))
         } catch  where error == .noSuchFile {
             throw StoreError(.noStore, path: folder, "data.mdb cannot be opened", underlying: error)
         } catch {

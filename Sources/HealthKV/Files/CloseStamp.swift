@@ -9,7 +9,6 @@ import LMDB
 /// last change is not trusted either. No stamp is written if another process wrote to the file after this process had
 /// walked it. Small files get no stamp: walking them takes no longer than verifying it.
 struct CloseStamp: Equatable {
-    private static let name = "closed.stamp"
     private static let title = "HealthKV stamp 1"
     /// No system's file times are coarser than this.
     private static let coarseness: Int64 = 20_000_000
@@ -20,9 +19,9 @@ struct CloseStamp: Equatable {
 
     /// Describes the file as it is now; `nil` if the system reports too little, or the file is small.
     private init?(folder: String, _ limits: EngineLimits) {
-        guard let state = FileSystem.state(of: folder + "/data.mdb"), state.size >= limits.stampedBytes,
+        guard let state = FileSystem.state(of: StoreFiles.dataPath(in: folder)), state.size >= limits.stampedBytes,
             let boot = FileSystem.bootIdentity, let transaction = OpeningWalk.lastTransaction(folder: folder),
-            FileSystem.state(of: folder + "/data.mdb") == state
+            FileSystem.state(of: StoreFiles.dataPath(in: folder)) == state
         else { return nil }
         (self.boot, self.state, self.transaction) = (boot, state, transaction)
     }
@@ -49,18 +48,20 @@ struct CloseStamp: Equatable {
             stamp = later
         }
         guard stamp.age >= coarseness, file.vouches(for: stamp.state) else { return }
-        let partial = folder + "/" + name + ".partial"
+        let path = StoreFiles.stampPath(in: folder)
+        let partial = path + ".partial"
         FileSystem.remove(partial)
         guard FileSystem.writeSmallFile(partial, stamp.text) else { return }
-        if !FileSystem.rename(partial, to: folder + "/" + name) { FileSystem.remove(partial) }
+        if !FileSystem.rename(partial, to: path) { FileSystem.remove(partial) }
     }
 
     /// Returns `true` if the file still matches its stamp.
     static func isMatching(folder: String, _ limits: EngineLimits) -> Bool {
-        guard let found = FileSystem.smallFile(folder + "/" + name), let stamp = CloseStamp(folder: folder, limits)
+        guard let found = FileSystem.smallFile(StoreFiles.stampPath(in: folder)),
+            let stamp = CloseStamp(folder: folder, limits)
         else { return false }
         return found == stamp.text
     }
 
-    static func remove(folder: String) { FileSystem.remove(folder + "/" + name) }
+    static func remove(folder: String) { FileSystem.remove(StoreFiles.stampPath(in: folder)) }
 }

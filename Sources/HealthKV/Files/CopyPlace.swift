@@ -15,7 +15,7 @@ struct CopyPlace {
 
     /// Throws if the destination holds anything, or lies inside the folder of the store at `store`.
     func check(against store: String) throws(StoreError) {
-        guard FileSystem.size(of: folder + "/data.mdb") == nil else {
+        guard FileSystem.size(of: StoreFiles.dataPath(in: folder)) == nil else {
             throw StoreError(.exists, path: folder, "The folder holds a store already")
         }
         if let names = FileSystem.names(in: folder), !names.isEmpty {
@@ -67,7 +67,9 @@ struct CopyPlace {
         }
     }
 
-    private static let files: Set<String> = ["data.mdb", "lock.mdb", StoreFiles.journal, "closed.stamp", inner]
+    private static let files: Set<String> = [
+        StoreFiles.data, StoreFiles.lock, StoreFiles.journal, StoreFiles.stamp, inner,
+    ]
     /// A folder in an unfinished copy, for a copy that is opened as a store before it is complete: opening takes the
     /// lock of the folder, and the lock of the folder above shows that somebody is at work.
     static let inner = "store"

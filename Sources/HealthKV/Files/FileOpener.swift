@@ -10,7 +10,7 @@ struct FileOpener {
     let options: StoreOptions
     let notices: NoticeBoard
 
-    private var data: String { folder + "/data.mdb" }
+    private var data: String { StoreFiles.dataPath(in: folder) }
 
     /// Opens the file. Creates the store if there is none and the options allow it.
     func open() throws -> OpenFile {
@@ -120,7 +120,7 @@ struct FileOpener {
         let environment = try CheckedOpening.open(folder, lmdbOptions, options.limits)
         let file: OpenFile
         do {
-            let (opened, lock) = (try environment.dataFile(), FileSystem.identity(of: folder + "/lock.mdb"))
+            let (opened, lock) = (try environment.dataFile(), FileSystem.identity(of: StoreFiles.lockPath(in: folder)))
             guard let present = FileSystem.identity(of: data) else {
                 throw StoreError(.noStore, path: folder, "The data file vanished while it was opened")
             }
@@ -135,7 +135,9 @@ struct FileOpener {
         }
         if !options.readOnly {
             let stale = try environment.clearStaleReaders()
-            if stale > 0 { notices.post(.staleReaders, folder, "Cleared \(stale) stale reader slots of ended processes") }
+            if stale > 0 {
+                notices.post(.staleReaders, folder, "Cleared \(stale) stale reader slots of ended processes")
+            }
         }
         return file
     }
@@ -186,16 +188,17 @@ struct FileOpener {
     /// Copies the tables and the journal over them. Starts over if another process has moved the journal into the
     /// tables meanwhile, since it may have written over what belongs to the copied tables.
     private func copyStore(to target: String) throws {
-        let journal = "/" + StoreFiles.journal
+        let copied = StoreFiles.journalPath(in: target)
         for _ in 0..<options.limits.copyAttempts {
-            try copySnapshot(to: target + "/data.mdb")
-            guard let source = try JournalFile.open(folder + journal, readOnly: true) else { return }
+            try copySnapshot(to: StoreFiles.dataPath(in: target))
+            guard let source = try JournalFile.open(StoreFiles.journalPath(in: folder), readOnly: true) else { return }
             let bytes = source.bytes(at: 0, count: source.byteCount) ?? []
-            FileSystem.remove(target + journal)
-            guard FileSystem.writeSmallFile(target + journal, bytes) else {
+            FileSystem.remove(copied)
+            guard FileSystem.writeSmallFile(copied, bytes) else {
                 throw StoreError(.storage, path: target, "The copy to read from cannot be written")
             }
-            if DataFile(data)?.metas()?.newestTransaction == DataFile(target + "/data.mdb")?.metas()?.newestTransaction
+            if DataFile(data)?.metas()?.newestTransaction
+                == DataFile(StoreFiles.dataPath(in: target))?.metas()?.newestTransaction
             {
                 return
             }

@@ -15,7 +15,7 @@ struct FileReplacement {
     /// How long to wait while another program holds the folder's lock.
     let patience: Duration
 
-    private var data: String { folder + "/data.mdb" }
+    private var data: String { StoreFiles.dataPath(in: folder) }
     private var next: String { folder + "/" + FileReplacement.nextName }
 
     /// Renames a complete and durable file to `data.next`. The caller holds the old file's write lock.
@@ -55,7 +55,10 @@ struct FileReplacement {
         }
         // The lock file must go first: opening the new file with it would make LMDB initialize locks that other
         // processes hold.
-        guard FileSystem.remove(folder + "/lock.mdb") || FileSystem.identity(of: folder + "/lock.mdb") == nil else {
+        guard
+            FileSystem.remove(StoreFiles.lockPath(in: folder))
+                || FileSystem.identity(of: StoreFiles.lockPath(in: folder)) == nil
+        else {
             throw StoreError(.storage, path: folder, "The lock file of the old file cannot be removed")
         }
         atStep(.unlocked)

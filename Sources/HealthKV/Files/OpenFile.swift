@@ -54,7 +54,7 @@ final class OpenFile: Sendable {
 
         mutating func open(_ environment: Environment) throws {
             let isReadOnly = environment.options.readOnly || environment.options.immutable
-            let path = environment.path + "/" + StoreFiles.journal
+            let path = StoreFiles.journalPath(in: environment.path)
             do {
                 file = try JournalFile.open(path, readOnly: isReadOnly)
             } catch {
@@ -81,9 +81,9 @@ final class OpenFile: Sendable {
     /// file takes its locks first, so a writer asks while it holds them.
     func isInPlace(_ folder: String, beforeWriting: Bool = false) -> Bool {
         if access != .locked { return true }
-        guard let state = FileSystem.state(of: folder + "/data.mdb") else { return false }
+        guard let state = FileSystem.state(of: StoreFiles.dataPath(in: folder)) else { return false }
         if beforeWriting { noteForeign(state) }
-        return state.identity == data && FileSystem.identity(of: folder + "/lock.mdb") == lock
+        return state.identity == data && FileSystem.identity(of: StoreFiles.lockPath(in: folder)) == lock
     }
 
     /// Returns `true` if only this process has written to the file since the file was walked, as far as the file's
@@ -117,7 +117,7 @@ final class OpenFile: Sendable {
         if used + bytes <= reserved.load(ordering: .relaxed) { return true }
         let wanted = used + 2 * bytes
         // Some systems count the reservation as a write.
-        if let state = FileSystem.state(of: environment.path + "/data.mdb") { noteForeign(state) }
+        if let state = FileSystem.state(of: StoreFiles.dataPath(in: environment.path)) { noteForeign(state) }
         defer { noteOwnWrite() }
         guard environment.reserveDisk(from: used, to: wanted) else { return false }
         reserved.store(wanted, ordering: .relaxed)
@@ -228,7 +228,7 @@ final class OpenFile: Sendable {
     func makeJournalFile(byteCount: Int) throws {
         try journal.withLock { journal in
             guard journal.file == nil, journal.isWanted else { return }
-            let path = environment.path + "/" + StoreFiles.journal
+            let path = StoreFiles.journalPath(in: environment.path)
             // Without the file commits go to the tables. A name that is not durable is taken with the next commit.
             guard JournalFile.make(path, byteCount: byteCount, mode: environment.options.fileMode) else { return }
             try journal.open(environment)

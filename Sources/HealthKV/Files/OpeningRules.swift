@@ -7,8 +7,8 @@ struct OpeningRules {
     let options: StoreOptions
     let notices: NoticeBoard
 
-    private var data: String { folder + "/data.mdb" }
-    private var lock: String { folder + "/lock.mdb" }
+    private var data: String { StoreFiles.dataPath(in: folder) }
+    private var lock: String { StoreFiles.lockPath(in: folder) }
 
     /// Throws if the store must not be opened. A folder that does not exist breaks no rule.
     func check() throws(StoreError) {
@@ -64,7 +64,7 @@ struct OpeningRules {
     /// Throws if the folder or a file in it is a symbolic link. Links on the path to the folder are the system's
     /// affair.
     static func refuseLinks(_ folder: String) throws(StoreError) {
-        for path in [folder, folder + "/data.mdb", folder + "/lock.mdb"]
+        for path in [folder, StoreFiles.dataPath(in: folder), StoreFiles.lockPath(in: folder)]
         where FileSystem.statusOfLink(path)?.kind == .symbolicLink {
             let remedy = path == folder ? "pass the folder that it leads to" : "put the file itself there"
             throw StoreError(

@@ -16,7 +16,7 @@ struct OpeningWalk {
     init(folder: String) throws {
         path = folder
         do {
-            file = try PageFile(path: folder + "/data.mdb")
+            file = try PageFile(path: StoreFiles.dataPath(in: folder))
             if try file.size() == 0 { throw OpeningWalk.damaged(folder, "data.mdb is empty") }
         } catch let error as PageFileError {
             throw StoreError.unopened(folder, error)
@@ -56,7 +56,7 @@ struct OpeningWalk {
 
     /// Returns the transaction of the newest meta page; `nil` if the meta pages are damaged.
     static func lastTransaction(folder: String) -> UInt64? {
-        guard let file = try? PageFile(path: folder + "/data.mdb") else { return nil }
+        guard let file = try? PageFile(path: StoreFiles.dataPath(in: folder)) else { return nil }
         let metas = MetaPages(file)
         return metas.findings.isEmpty && metas.failure == nil ? metas.newest?.transaction : nil
     }
@@ -84,12 +84,13 @@ struct OpeningWalk {
 extension StoreError {
     static func otherFile(_ folder: String) -> StoreError {
         StoreError(
-            .notAStore, path: folder + "/data.mdb", "LMDB has not written this file, so the folder holds no store")
+            .notAStore, path: StoreFiles.dataPath(in: folder),
+            "LMDB has not written this file, so the folder holds no store")
     }
 
     /// Throws if LMDB has certainly not written the data file.
     static func refuseOtherFile(_ folder: String) throws(StoreError) {
-        guard let file = try? PageFile(path: folder + "/data.mdb"), file.isOfOtherKind else { return }
+        guard let file = try? PageFile(path: StoreFiles.dataPath(in: folder)), file.isOfOtherKind else { return }
         throw otherFile(folder)
     }
 
@@ -103,7 +104,8 @@ extension StoreError {
     /// Creates the error for a data file that could not be opened for reading.
     static func unopened(_ folder: String, _ error: PageFileError) -> StoreError {
         if error == .noFile {
-            return StoreError(.notAStore, path: folder + "/data.mdb", "This is no file, so the folder holds no store")
+            return StoreError(
+                .notAStore, path: StoreFiles.dataPath(in: folder), "This is no file, so the folder holds no store")
         }
         return StoreError(
             error.isOfPermission ? .accessDenied : .storage, path: folder, "data.mdb cannot be opened",

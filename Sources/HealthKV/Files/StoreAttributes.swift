@@ -26,7 +26,8 @@ struct StoreAttributes {
     func apply(toCopy folder: String) { protect(folder) }
 
     private static func isOfStore(_ name: String) -> Bool {
-        name == "data.mdb" || name == FileReplacement.nextName || !name.hasPrefix(".") && StoreFiles.isOwnName(name)
+        name == StoreFiles.data || name == FileReplacement.nextName
+            || !name.hasPrefix(".") && StoreFiles.isOwnName(name)
     }
 
     private func protect(_ path: String) {

@@ -60,7 +60,7 @@ struct StorePlace: Equatable {
         _ environment: Environment, _ tables: Tables, _ journal: JournalFile?, _ folder: String,
         _ options: StoreOptions, _ notices: NoticeBoard
     ) throws {
-        guard let place = StorePlace(of: folder + "/data.mdb") else { return }
+        guard let place = StorePlace(of: StoreFiles.dataPath(in: folder)) else { return }
         let written = WrittenPlace.token(of: folder)
         if try isSettled(place, written, environment, tables, journal) { return }
         var transaction = try environment.beginWrite()

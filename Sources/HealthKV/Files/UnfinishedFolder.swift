@@ -54,7 +54,7 @@ struct UnfinishedFolder {
                 let status = FileSystem.statusOfLink(path), status.kind == .folder,
                 status.owner == FileSystem.effectiveUser,
                 let names = FileSystem.names(in: path),
-                Set(names).isSubset(of: ["data.mdb", "lock.mdb", StoreFiles.journal]),
+                Set(names).isSubset(of: [StoreFiles.data, StoreFiles.lock, StoreFiles.journal]),
                 let claim = FolderClaim(path)
             else { continue }
             remove(path)
@@ -63,9 +63,9 @@ struct UnfinishedFolder {
     }
 
     private static func remove(_ path: String) {
-        FileSystem.remove(path + "/data.mdb")
-        FileSystem.remove(path + "/lock.mdb")
-        FileSystem.remove(path + "/" + StoreFiles.journal)
+        FileSystem.remove(StoreFiles.dataPath(in: path))
+        FileSystem.remove(StoreFiles.lockPath(in: path))
+        FileSystem.remove(StoreFiles.journalPath(in: path))
         FileSystem.removeFolder(path)
     }
 }

@@ -47,7 +47,7 @@ final class WrittenPlace: Sendable {
             defer { state.unwritten = nil }
             return state.unwritten
         }
-        let path = folder + "/data.mdb"
+        let path = StoreFiles.dataPath(in: folder)
         guard let token = unwritten, FileSystem.identity(of: path) == file else { return }
         // Another process may have written further.
         if let known = WrittenPlace.token(of: folder), known.store == token.store,
@@ -60,7 +60,7 @@ final class WrittenPlace: Sendable {
 
     /// Returns the token in the attribute of a store's file; `nil` if there is none.
     static func token(of folder: String) -> ChangeToken? {
-        FileSystem.attribute(attribute, of: folder + "/data.mdb").flatMap {
+        FileSystem.attribute(attribute, of: StoreFiles.dataPath(in: folder)).flatMap {
             ChangeToken(String(decoding: $0, as: UTF8.self))
         }
     }

@@ -116,7 +116,7 @@ struct Repair {
         let unreachable = try tables.ensureHeader(commit: salvage.facts?.commit ?? salvage.lastCommit)
         let journal: JournalFile?
         do {
-            journal = try JournalFile.open(folder + "/" + StoreFiles.journal, readOnly: true)
+            journal = try JournalFile.open(StoreFiles.journalPath(in: folder), readOnly: true)
         } catch {
             report.findings.append("journal: \(error)")
             (journal, report.commitsLost) = (nil, 1)
@@ -451,7 +451,7 @@ extension SampleStore {
         _ place: CopyPlace, _ folder: String, _ options: RepairOptions, _ progress: @escaping () -> Bool,
         _ body: (String, RepairReport) throws -> Result
     ) throws -> Result {
-        if let size = FileSystem.size(of: folder + "/data.mdb"),
+        if let size = FileSystem.size(of: StoreFiles.dataPath(in: folder)),
             let free = FileSystem.freeBytes(at: FileSystem.parent(of: place.folder)), free < size
         {
             throw StoreError(
@@ -471,7 +471,7 @@ extension SampleStore {
                 guard progress() else { throw StoreError(.cancelled, path: folder, "The repair was stopped") }
             }
             try repair.run(into: store)
-            FileSystem.remove(store + "/lock.mdb")
+            FileSystem.remove(StoreFiles.lockPath(in: store))
             return try body(store, repair.report)
         } catch {
             throw StoreError.wrap(error, path: folder)

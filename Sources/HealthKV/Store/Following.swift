@@ -20,7 +20,7 @@ enum Following {
             do {
                 // A legitimate replacement also unlinks lock.mdb. Opening another file with locks that this process
                 // holds would break those locks.
-                guard old.lock == nil || FileSystem.identity(of: core.path + "/lock.mdb") != old.lock else {
+                guard old.lock == nil || FileSystem.identity(of: StoreFiles.lockPath(in: core.path)) != old.lock else {
                     throw StoreError(.replaced, path: core.path, "data.mdb was exchanged, and its lock file was not")
                 }
                 let before = try? old.header()
@@ -42,8 +42,8 @@ enum Following {
     /// readers that use the old one, and would reuse the pages that these readers see. The replacement of a retired
     /// file removes the lock file legitimately.
     private static func refuseLostLock(_ old: OpenFile, in core: StoreCore) throws(StoreError) {
-        guard FileSystem.identity(of: core.path + "/data.mdb") == old.data,
-            FileSystem.identity(of: core.path + "/lock.mdb") != old.lock
+        guard FileSystem.identity(of: StoreFiles.dataPath(in: core.path)) == old.data,
+            FileSystem.identity(of: StoreFiles.lockPath(in: core.path)) != old.lock
         else { return }
         let error = StoreError(
             .replaced, path: core.path,

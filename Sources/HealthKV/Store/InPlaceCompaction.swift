@@ -67,11 +67,11 @@ enum InPlaceCompaction {
         } catch {
             throw StoreError.retold(StoreError.ofCopy(error, store: core.path), of: core.path)
         }
-        guard FileSystem.size(of: made.path + "/data.mdb") != nil else {
+        guard FileSystem.size(of: StoreFiles.dataPath(in: made.path)) != nil else {
             throw StoreError(.storage, path: core.path, "The compacted file was removed before it could take its place")
         }
         core.options.limits.atReplacement?(.copied)
-        try replacement.prepare(made.path + "/data.mdb")
+        try replacement.prepare(StoreFiles.dataPath(in: made.path))
         core.options.limits.atReplacement?(.prepared)
         do throws(LMDBError) {
             try lmdb.put(

@@ -47,7 +47,7 @@ package struct StoreActivity: Sendable {
                 samples: try SummaryTable.allCounts(in: snapshot).reduce(0) { $0 + $1.counts.samples },
                 pending: try QueueTable.directories(in: snapshot).map { directory in
                     (directory.peer, directory.sections.reduce(0) { $0 + Int(clamping: $1.count) })
-                }, readers: readers, fileBytes: FileSystem.size(of: core.path + "/data.mdb") ?? 0,
+                }, readers: readers, fileBytes: FileSystem.size(of: StoreFiles.dataPath(in: core.path)) ?? 0,
                 liveBytes: (info.lastPage + 1 - free.freePages) * environment.pageSize, freePages: free.freePages,
                 journalBytes: journal.count > 0 ? journal.offset : 0, journaledCommits: journal.count,
                 usesLocks: core.file.access == .locked)

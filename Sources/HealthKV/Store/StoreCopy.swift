@@ -65,13 +65,13 @@ enum StoreCopy {
         var header = try StoreHeader.read(transaction.view, tables)
         header.transaction = UInt64(transaction.id)
         try transaction.put(tables[.meta], StoreHeader.key, header.value)
-        if let place = keepsPlace ? StorePlace(of: folder + "/data.mdb") : .ofCopy {
+        if let place = keepsPlace ? StorePlace(of: StoreFiles.dataPath(in: folder)) : .ofCopy {
             try transaction.put(tables[.meta], StorePlace.key, place.value(stamp: header.stamp))
         }
         try transaction.commit()
         try verifyHeader(environment, folder)
         _ = environment.close()
-        FileSystem.remove(folder + "/lock.mdb")
+        FileSystem.remove(StoreFiles.lockPath(in: folder))
     }
 
     private static func verifyHeader(_ environment: Environment, _ folder: String) throws {

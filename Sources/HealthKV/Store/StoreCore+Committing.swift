@@ -197,7 +197,7 @@ extension StoreCore {
     private func hasNoRoom(_ file: OpenFile) -> Bool {
         let slack = 1 << 18
         if let free = FileSystem.freeBytes(at: path), free < slack { return true }
-        guard let limit = FileSystem.fileSizeLimit, let size = FileSystem.size(of: path + "/data.mdb") else {
+        guard let limit = FileSystem.fileSizeLimit, let size = FileSystem.size(of: StoreFiles.dataPath(in: path)) else {
             return false
         }
         return size + slack > limit

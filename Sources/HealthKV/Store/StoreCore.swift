@@ -114,7 +114,7 @@ final class StoreCore: Sendable {
     private var mayStamp: Bool {
         !options.readOnly && !isPoisoned.load(ordering: .acquiring) && !removesFolder.load(ordering: .relaxed)
             && !sawDamage.load(ordering: .relaxed) && !options.limits.skipsWalk && !options.limits.skipsSync
-            && identity.withLock { $0 } == FileSystem.identity(of: path + "/data.mdb")
+            && identity.withLock { $0 } == FileSystem.identity(of: StoreFiles.dataPath(in: path))
     }
 
     /// Whether the caller is inside a `read` or `write` closure of this store.
@@ -143,9 +143,9 @@ final class StoreCore: Sendable {
         file.written.write(file.data, path)
         if mayStamp { CloseStamp.write(folder: path, file, options.limits) }
         if removesFolder.load(ordering: .relaxed) {
-            FileSystem.remove(path + "/data.mdb")
-            FileSystem.remove(path + "/lock.mdb")
-            FileSystem.remove(path + "/" + StoreFiles.journal)
+            FileSystem.remove(StoreFiles.dataPath(in: path))
+            FileSystem.remove(StoreFiles.lockPath(in: path))
+            FileSystem.remove(StoreFiles.journalPath(in: path))
             CloseStamp.remove(folder: path)
             FileSystem.removeFolder(path)
         }
@@ -175,8 +175,10 @@ extension StoreCore {
 
     /// Returns `true` if a file in the folder is the store's own data or lock file.
     func hasFile(of folder: String) -> Bool {
-        if let data = FileSystem.identity(of: folder + "/data.mdb"), identity.withLock({ $0 }) == data { return true }
-        guard let lock = FileSystem.identity(of: folder + "/lock.mdb") else { return false }
+        if let data = FileSystem.identity(of: StoreFiles.dataPath(in: folder)), identity.withLock({ $0 }) == data {
+            return true
+        }
+        guard let lock = FileSystem.identity(of: StoreFiles.lockPath(in: folder)) else { return false }
         return file.lock == lock
     }
 }

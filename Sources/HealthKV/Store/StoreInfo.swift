@@ -105,7 +105,7 @@ extension StoreInfo {
         }
         let oldest = core.readers.withLock { $0.entries.map(\.ticket.age).max() }
         let environment = try core.environment.info()
-        let fileBytes = FileSystem.size(of: core.path + "/data.mdb") ?? 0
+        let fileBytes = FileSystem.size(of: StoreFiles.dataPath(in: core.path)) ?? 0
         self = try core.read { transaction in
             let snapshot = transaction.snapshot
             let free = try snapshot.view.freeStatistics()

@@ -31,7 +31,8 @@ final class StoreRegistry: Sendable {
     /// Lets an open store continue with the file that another process has put in place of its own, so that the folder
     /// is not opened a second time.
     private func followReplaced(_ folder: String) {
-        guard let place = FileSystem.identity(of: folder), let present = FileSystem.identity(of: folder + "/data.mdb")
+        guard let place = FileSystem.identity(of: folder),
+            let present = FileSystem.identity(of: StoreFiles.dataPath(in: folder))
         else { return }
         let others = entries.withLock { entries in
             entries.map(\.core).filter { $0.identity.withLock { $0 } != present && !$0.fork.isForked }
@@ -50,7 +51,7 @@ final class StoreRegistry: Sendable {
         try OpeningRules.refuseLinks(folder)
         return try entries.withLock { entries in
             if closing.withLock({ $0.contains { $0.hasFile(of: folder) } }) { return nil }
-            let known = FileSystem.identity(of: folder + "/data.mdb")
+            let known = FileSystem.identity(of: StoreFiles.dataPath(in: folder))
             if let known, let index = StoreRegistry.index(of: known, in: folder, entries) {
                 try StoreRegistry.checkShareable(entries[index].core, folder, options)
                 entries[index].users += 1
@@ -97,7 +98,7 @@ final class StoreRegistry: Sendable {
     /// Throws if this process has the lock file open with another data file. Closing either would drop the locks of
     /// both, and LMDB would reinitialize the reader table while readers use it.
     private static func refuseSharedLock(_ folder: String, _ others: [StoreCore]) throws(StoreError) {
-        guard let lock = FileSystem.identity(of: folder + "/lock.mdb") else { return }
+        guard let lock = FileSystem.identity(of: StoreFiles.lockPath(in: folder)) else { return }
         for other in others where other.holdsFile && other.file.lock == lock && !other.fork.isForked {
             throw StoreError(
                 .replaced, path: folder,
@@ -113,7 +114,7 @@ final class StoreRegistry: Sendable {
         try entries.withLock { entries in
             let others = entries.map(\.core).filter { $0 !== core && $0.holdsFile && !$0.fork.isForked }
             // LMDB must not have the file open twice.
-            if let found = FileSystem.identity(of: core.path + "/data.mdb"),
+            if let found = FileSystem.identity(of: StoreFiles.dataPath(in: core.path)),
                 others.contains(where: { $0.identity.withLock { $0 } == found })
             {
                 throw StoreError(

@@ -4,12 +4,10 @@
     import Foundation
 #endif
 import HealthKV
+import LMDB
 
 /// How the verbs come to a store.
 enum StoreAccess {
-    /// The name of the file that makes a folder a store.
-    private static let dataFile = "data.mdb"
-
     /// Opens a store that is there, for reading only.
     static func openForReading(_ folder: String) throws -> SampleStore { try openForReading(folder, onNotice: tell) }
 
@@ -37,7 +35,7 @@ enum StoreAccess {
 
     static func noStore(in folder: String) -> Failure {
         Failure(
-            "There is no store in \(folder). Pass the folder that holds \(dataFile); 'kvinspect load' makes a new store."
+            "There is no store in \(folder). Pass the folder that holds \(StoreFiles.data); 'kvinspect load' makes a new store."
         )
     }
 
@@ -60,7 +58,9 @@ enum StoreAccess {
 
     /// Removes the files of a store, and its folder if it holds nothing else and was not there before.
     static func remove(_ folder: String, withFolder: Bool) {
-        for name in [dataFile, "lock.mdb"] { try? FileManager.default.removeItem(atPath: "\(folder)/\(name)") }
+        for path in [StoreFiles.dataPath(in: folder), StoreFiles.lockPath(in: folder)] {
+            try? FileManager.default.removeItem(atPath: path)
+        }
         guard withFolder, (try? FileManager.default.contentsOfDirectory(atPath: folder))?.isEmpty ?? false else {
             return
         }
@@ -69,7 +69,7 @@ enum StoreAccess {
 
     /// Whether there is a store, or may be one where this process may not look: opening it tells what is in the way.
     static func holdsStore(_ folder: String) -> Bool {
-        let path = "\(folder)/\(dataFile)"
+        let path = StoreFiles.dataPath(in: folder)
         if FileManager.default.fileExists(atPath: path) { return true }
         do {
             _ = try FileManager.default.attributesOfItem(atPath: path)
@@ -82,7 +82,7 @@ enum StoreAccess {
     /// Whether both paths lead to one data file.
     static func isSame(_ folder: String, _ other: String) -> Bool {
         func identity(_ folder: String) -> [UInt64]? {
-            guard let attributes = try? FileManager.default.attributesOfItem(atPath: "\(folder)/\(dataFile)"),
+            guard let attributes = try? FileManager.default.attributesOfItem(atPath: StoreFiles.dataPath(in: folder)),
                 let device = attributes[.systemNumber] as? Int, let inode = attributes[.systemFileNumber] as? UInt64
             else { return nil }
             return [UInt64(bitPattern: Int64(device)), inode]
@@ -92,7 +92,7 @@ enum StoreAccess {
 
     /// The size of the file of a store; `nil` where the system does not tell.
     static func dataBytes(in folder: String) -> Int? {
-        (try? FileManager.default.attributesOfItem(atPath: "\(folder)/\(dataFile)"))?[.size] as? Int
+        (try? FileManager.default.attributesOfItem(atPath: StoreFiles.dataPath(in: folder)))?[.size] as? Int
     }
 
     /// The exit code of an error that the store gave.

@@ -106,6 +106,6 @@ struct WatchedStore {
 
     /// The states of the files that a write changes.
     private static func files(of folder: String) -> [FileState?] {
-        ["data.mdb", "data.journal"].map { FileSystem.state(of: "\(folder)/\($0)") }
+        [StoreFiles.dataPath(in: folder), StoreFiles.journalPath(in: folder)].map { FileSystem.state(of: $0) }
     }
 }

@@ -1,18 +1,14 @@
 import HealthModel
 import LMDB
 
-/// The names of a store's files, and how its data file is created. LMDB writes a new file's first pages without a sync,
-/// and a crash in between leaves a file that it refuses forever. So the file is created under another name and renamed
-/// once it is complete: a process that finds `data.mdb` finds a store.
-enum StoreFiles {
-    /// The file of the journal.
-    static let journal = "data.journal"
-
+/// How a store's data file is created. LMDB writes a new file's first pages without a sync, and a crash in between
+/// leaves a file that it refuses forever. So the file is created under another name and renamed once it is complete: a
+/// process that finds `data.mdb` finds a store.
+extension StoreFiles {
     /// Returns `true` if a store leaves files or folders of this name. Files of anyone else are neither touched nor
     /// mixed with.
     static func isOwnName(_ name: String) -> Bool {
-        name.hasPrefix(UnfinishedFolder.prefix) || name == "lock.mdb" || name.hasPrefix(journal)
-            || name.hasPrefix("closed.stamp")
+        name.hasPrefix(UnfinishedFolder.prefix) || name == lock || name.hasPrefix(journal) || name.hasPrefix(stamp)
             || name.hasPrefix(".")
     }
 
@@ -26,9 +22,9 @@ enum StoreFiles {
         let environment = try Environment(folder: made.path, options: lmdb)
         defer { environment.close() }
         _ = try create(environment, options)
-        let file = folder + "/data.mdb"
+        let file = StoreFiles.dataPath(in: folder)
         // A hard link, since a rename would replace a file that another process created.
-        guard FileSystem.link(made.path + "/data.mdb", to: file) || FileSystem.size(of: file) != nil else {
+        guard FileSystem.link(StoreFiles.dataPath(in: made.path), to: file) || FileSystem.size(of: file) != nil else {
             throw StoreError(.storage, path: folder, "The data file cannot be given its name")
         }
         guard FileSystem.flush(folder: folder) else {
@@ -45,7 +41,7 @@ enum StoreFiles {
         header.believedTime = header.prunedAt
         header.transaction = UInt64(transaction.id)
         try transaction.put(tables[.meta], StoreHeader.key, header.value)
-        if let place = StorePlace(of: environment.path + "/data.mdb") {
+        if let place = StorePlace(of: StoreFiles.dataPath(in: environment.path)) {
             try transaction.put(tables[.meta], StorePlace.key, place.value(stamp: header.stamp))
         }
         try transaction.commit()
