@@ -13,9 +13,7 @@ struct Diet {
         var options = SampleStore.Options()
         options.source = Source(bundle: "com.example.diet", name: "DietApp")
         store = try SampleStore.temporary(options: options)
-        var plan = SyncPlan.dietApp
-        plan.adoptionKey = "DietAppLogId"
-        sync = SyncEngine(store: store, peers: [SyncPeer(peer, plan: plan)])
+        sync = SyncEngine(store: store, peers: [SyncPeer(peer, plan: .dietApp)])
     }
 
     /// "Connect Apple Health" asks for the few types that the app needs at once; the settings ask for the others.

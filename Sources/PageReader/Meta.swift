@@ -98,6 +98,9 @@ public struct Meta: Sendable, Hashable {
         transaction = bytes.u64(144)
     }
 
+    /// Whether the page leads to a snapshot, as far as the page itself tells.
+    public var isUsable: Bool { version == 1 && complaint == nil }
+
     /// The violated bound, or `nil`. A sound file may be shorter than its last page number implies: free pages at the
     /// end are possibly never written.
     var complaint: String? {

@@ -24,7 +24,9 @@ enum RootSearch {
             switch LoosePage(bytes, number: number, scratch: &scratch) {
             case .names(let named): tables = named
             case .leaf(let entries, _):
-                for entry in entries { note(Array(bytes[entry.value]), key: entry.key, in: &history, rules) }
+                for entry in entries {
+                    note(Array(bytes[entry.value]), key: entry.key, in: &history, rules)
+                }
             case .branch, .long, .other: continue
             }
             guard let table = tables.first(where: { $0.name == TableCode.meta.name }), !table.record.isEmpty,
@@ -40,8 +42,8 @@ enum RootSearch {
         // A killed transaction may have left its tree, and the next one took its number.
         if rules.asksSessions { found.removeAll { history.happened($0.stamp) == false } }
         // A page that was copied, or written again, may lead to the same header.
-        let newest = found.map(\.meta).sorted { $0.transaction > $1.transaction }.prefix(surveys)
-        return (Array(newest), history)
+        let newest = found.sorted { $0.meta.transaction > $1.meta.transaction }.prefix(surveys)
+        return (newest.map(\.meta), history)
     }
 
     /// Notes what a value on a leaf page says of sessions.
@@ -51,6 +53,9 @@ enum RootSearch {
         guard let (table, _) = ValueScan.outline(bytes, at: 0), ValueCheck.key(of: bytes, table) != nil else { return }
         let stamp = StoredValue.stamp(head: bytes.rawBytes)
         history.note(stamp)
+        if table == .meta, key == rules.headerKey, ValueCheck.isSound(bytes, .meta, key: key) {
+            history.note(header: stamp)
+        }
         if table == .upkeep, key == rules.sessionsKey, let ended = rules.ended(bytes) {
             history.note(ended, by: stamp.session)
         }

@@ -30,8 +30,8 @@ public struct Salvage {
     /// The values that the trees do not lead to, or lead to damaged, and what is left of older states: only of tables
     /// with holes.
     public private(set) var pieces: [FoundValue] = []
-    /// Whether some of the values that no tree explains may be of commits that never happened: the record of sessions
-    /// says nothing of them.
+    /// Whether some of the values that no tree explains may be of commits that never happened: several sessions wrote
+    /// commits of their numbers, and nothing tells which of them happened.
     public private(set) var isOfDoubtfulSessions = false
 
     public var meta: Meta { survey.meta }
@@ -44,9 +44,14 @@ public struct Salvage {
     /// The number of whole values in the trees, by table.
     public var found: [TableCode: Int] { survey.found }
     /// The greatest commit of a whole value. If the header is lost, it may be one that never happened.
-    public var lastCommit: UInt64 {
+    public var lastCommit: CommitStamp {
         pieces.filter { $0.isWhole && (facts == nil || $0.origin >= .current) && $0.commit < 1 << 62 }
-            .reduce(survey.lastCommit) { max($0, $1.commit) }
+            .reduce(survey.lastCommit) { $1.commit > $0.commit ? $1.stamp : $0 }
+    }
+
+    /// Returns the size under which most pages of a file bear their own number; `nil` if none does.
+    package static func pageSize(of file: PageFile, byteCount: UInt64) -> Int? {
+        RootSearch.pageSize(of: file, byteCount: byteCount)
     }
 
     /// Returns how many entries a table has, as its record says; `nil` if the record is lost.
@@ -79,7 +84,7 @@ public struct Salvage {
             let known = metas.newest?.transaction ?? 0
             for candidate in candidates where Salvage.isOpen(candidate, known, best, metas) {
                 let other = try TreeSurvey(file, candidate, rules, step)
-                if let present = best, !other.isWhole, other.losses >= present.losses { continue }
+                if let present = best, !Salvage.isBetter(other, than: present, history) { continue }
                 // The meta page of this very snapshot also knows the free pages.
                 (best, hasMeta) = (other, false)
                 if other.isWhole { break }
@@ -91,6 +96,21 @@ public struct Salvage {
         (survey, self.hasMeta, transactionsLost, self.history) = (best, hasMeta, lost, history)
         findings = metas.findings + best.walk.findings
         if !best.holes.isEmpty { try searchPages(byteCount, rules) }
+    }
+
+    /// Returns `true` if another snapshot is worth more than a present one that is not whole.
+    ///
+    /// What the trees of a snapshot do not lead to is looked for on all pages, but the transactions behind it are lost,
+    /// even if an older one is whole: a store that was just created is. So an older one is better only if it is of the
+    /// transaction before, and the present one may never have happened: then pages of it may be missing.
+    private static func isBetter(_ other: TreeSurvey, than present: TreeSurvey, _ history: SessionHistory) -> Bool {
+        if let facts = present.facts, facts.transaction == present.meta.transaction,
+            other.meta.transaction < facts.transaction
+        {
+            let mayBeKilled = history.happened(facts.stamp) != true && !history.happened(commit: facts.commit)
+            guard mayBeKilled, other.meta.transaction + 1 == facts.transaction else { return false }
+        }
+        return other.isWhole || other.losses < present.losses
     }
 
     /// Sets one wrong bit right in the page that leads to all tables, if exactly one bit makes it such a page again.
@@ -163,11 +183,19 @@ public struct Salvage {
         }
     }
 
-    /// Keeps a value, unless its commit never happened.
+    /// Keeps a value, unless its commit never happened or was never part of the snapshot.
     private mutating func note(_ value: FoundValue, _ rules: SalvageRules) {
+        guard rules.asksSessions else { return pieces.append(value) }
+        if value.origin < .current, let known = facts?.stamp {
+            // No commit that happened is behind the header, and the commit of the header is that of its session.
+            if value.commit > known.commit { return }
+            if value.commit == known.commit, value.stamp.session != known.session { return }
+        }
         let happened = history.happened(value.stamp)
-        if happened == false, rules.asksSessions { return }
-        if happened == nil, value.origin == .unsure { isOfDoubtfulSessions = true }
+        if happened == false { return }
+        if happened == nil, value.origin == .unsure, history.isShared(value.commit), value.commit != facts?.commit {
+            isOfDoubtfulSessions = true
+        }
         pieces.append(value)
     }
 

@@ -18,11 +18,26 @@ struct SessionHistory {
     private var (enders, followers): (Set<UInt32>, Set<UInt32>) = ([], [])
     /// The greatest commit of each session of which there is a value.
     private var greatest: [UInt32: UInt64] = [:]
+    /// The session of each commit of which there is a value; `nil` for a commit that several sessions wrote.
+    private var writers: [UInt64: UInt32?] = [:]
+    /// The sessions of the newest headers that were found, and their commit.
+    private var (newest, heads): (UInt64, Set<UInt32>) = (0, [])
     private var ordered: [Stretch] = []
 
     /// Notes that there is a value of a commit.
     mutating func note(_ stamp: CommitStamp) {
         greatest[stamp.session] = max(greatest[stamp.session] ?? 0, stamp.commit)
+        if let writer = writers[stamp.commit] {
+            if writer != stamp.session { writers[stamp.commit] = .some(nil) }
+        } else {
+            writers[stamp.commit] = stamp.session
+        }
+    }
+
+    /// Notes that there is a header of a commit.
+    mutating func note(header stamp: CommitStamp) {
+        if stamp.commit > newest { (newest, heads) = (stamp.commit, []) }
+        if stamp.commit == newest { heads.insert(stamp.session) }
     }
 
     /// Notes what a session said of those before it.
@@ -41,7 +56,10 @@ struct SessionHistory {
     /// Prepares for questions.
     mutating func settle() { ordered = stretches.sorted { $0.last.commit < $1.last.commit } }
 
-    /// Returns whether a commit happened; `nil` if no session that is known says so.
+    /// Returns whether values of a commit were found that several sessions wrote: all but one of them were killed.
+    func isShared(_ commit: UInt64) -> Bool { writers[commit] == .some(nil) }
+
+    /// Returns whether a commit happened; `nil` if nothing that is known decides it.
     func happened(_ stamp: CommitStamp) -> Bool? {
         guard let known else { return nil }
         if stamp.commit <= known {
@@ -55,10 +73,21 @@ struct SessionHistory {
             let owners = Set(ordered[low...].prefix { $0.after < stamp.commit }.map(\.last.session))
             return owners.count == 1 ? owners.contains(stamp.session) : nil
         }
-        // Each follower says that it wrote the next commit. A later one of its commits proves it.
-        let proven = followers.filter { (greatest[$0] ?? 0) > known + 1 }
-        guard stamp.commit == known + 1 else { return proven == [stamp.session] ? true : nil }
-        if enders == [stamp.session] { return false }
-        return proven.count == 1 ? proven.contains(stamp.session) : nil
+        // Each of these may have written the next commit: the session of which a follower says that it had ended may
+        // have gone on after that follower was killed. A later commit proves which one it was.
+        let going = enders.union(followers).filter { (greatest[$0] ?? 0) > known + 1 }
+        if going.count == 1 {
+            if going.contains(stamp.session) { return true }
+            return stamp.commit == known + 1 ? false : nil
+        }
+        // The newest header is on a page that no later commit has used. A killed one may have left another.
+        guard going.isEmpty, stamp.commit == known + 1, newest == known + 1, heads.count == 1 else { return nil }
+        return heads.contains(stamp.session)
+    }
+
+    /// Whether a commit of this number happened, whoever wrote it: one of the sessions that did was not killed.
+    func happened(commit: UInt64) -> Bool {
+        guard let known else { return false }
+        return commit <= known || commit == newest && heads.count > 1
     }
 }

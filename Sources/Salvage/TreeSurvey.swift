@@ -17,7 +17,7 @@ struct TreeSurvey {
     /// The number of whole values, by table.
     private(set) var found: [TableCode: Int] = [:]
     /// The greatest commit of a whole value.
-    private(set) var lastCommit: UInt64 = 0
+    private(set) var lastCommit = CommitStamp(commit: 0, session: 0)
 
     /// - Parameter step: called before each value; an error that it throws ends the survey.
     init(_ file: PageFile, _ meta: Meta, _ rules: SalvageRules, _ step: () throws -> Void) throws {
@@ -25,7 +25,7 @@ struct TreeSurvey {
         var options = SnapshotWalk.Options()
         options.holeLimit = .max
         var (damaged, facts): ([FoundValue], HeaderFacts?) = ([], nil)
-        var (found, last): ([TableCode: Int], UInt64) = ([:], 0)
+        var (found, last): ([TableCode: Int], CommitStamp) = ([:], lastCommit)
         var (sum, lies): (UInt64, Set<UInt64>) = (0, [])
         var misplaced: [FoundValue] = []
         var mending = Mending()
@@ -60,8 +60,9 @@ struct TreeSurvey {
             }
             if table == .meta, entry.key == rules.headerKey { facts = rules.facts(bytes) }
             found[table, default: 0] += 1
-            last = max(last, StoredValue.commit(head: bytes.rawBytes))
-            sum &+= rules.term(table, entry.key, StoredValue.commit(head: bytes.rawBytes)) ?? 0
+            let stamp = StoredValue.stamp(head: bytes.rawBytes)
+            if stamp.commit > last.commit { last = stamp }
+            sum &+= rules.term(table, entry.key, stamp.commit) ?? 0
         }
         if let failure = failure ?? walk.failure { throw failure }
         (self.damaged, self.facts, self.found, lastCommit) = (damaged, facts, found, last)

@@ -35,18 +35,13 @@ final class CheckLog {
     func add(
         _ kind: Finding.Kind, _ table: TableCode, _ detail: String, _ reference: String? = nil, key: [UInt8]? = nil
     ) {
-        guard report.findings.count < limit else {
-            report.omitted += 1
-            return
-        }
+        let finding = Finding(
+            kind: kind, table: table.name, detail: detail, reference: reference ?? key.map { CheckLog.reference($0) })
+        guard let place = report.add(finding, limit: limit) else { return }
+        if place.replaces { chunks.removeAll { $0.index == place.index } }
         if let key, table == .chunks || table == .details, let chunk = CheckLog.chunkKey(key) {
-            chunks.append((report.findings.count, chunk))
+            chunks.append((place.index, chunk))
         }
-        report.findings.append(
-            Finding(
-                kind: kind, table: table.name, detail: detail,
-                reference: reference ?? key.map { CheckLog.reference($0) }
-            ))
     }
 
     /// Adds to the findings about chunks which samples they hold, as far as their neighbours and their other half tell.

@@ -56,38 +56,45 @@ package struct PageListing {
     private let walk: SnapshotWalk
     private let map: PageMap
 
-    /// Lists the pages of the newest snapshot, which a read transaction protects if the store can be opened; or of the
-    /// snapshot that a meta page leads to. That of the older one is the previous transaction, some of whose pages may
-    /// have been used again.
+    /// A writer may use pages of the snapshot again while they are read.
+    private static let attempts = 5
+
+    /// Lists the pages of the newest snapshot, or of the one that a meta page leads to: that of the older one is the
+    /// previous transaction, some of whose pages may have been used again. The file is not mapped.
     ///
     /// - Parameters:
     ///   - folder: the store's folder.
     ///   - meta: the meta page, 0 or 1; `nil` for the newest sound one.
-    ///   - body: reads the listing, while the snapshot is protected.
-    package static func read(
-        _ folder: String, meta: Int?, onNotice: (@Sendable (StoreNotice) -> Void)? = nil,
-        _ body: (PageListing) throws -> Void
-    ) throws {
-        var options = SampleStore.Options()
-        (options.readOnly, options.createIfMissing, options.onNotice) = (true, false, onNotice)
+    ///   - body: reads the listing.
+    package static func read(_ folder: String, meta: Int?, _ body: (PageListing) throws -> Void) throws {
         let file = try PageFile(ofStore: folder)
-        guard meta == nil, let store = try? SampleStore.open(at: folder, options: options) else {
+        var attempt = 1
+        while true {
             let metas = try checked(MetaPages(settled: file), file, folder)
-            let page = meta.map { metas.pages[$0] } ?? metas.newest
-            guard let page, page.version == 1 else {
-                throw StoreError(
-                    .damaged, path: folder, "\(meta.map { "Meta page \($0)" } ?? "No meta page") leads to no snapshot")
+            guard let page = meta.map({ metas.pages[$0] }) ?? metas.newest, page.isUsable else {
+                let place = meta.map { "Meta page \($0) does not lead" } ?? "No meta page leads"
+                throw StoreError(.damaged, path: folder, "\(place) to a snapshot")
             }
-            return try body(PageListing(file, folder, page))
+            let listing = try PageListing(file, folder, page)
+            let hasMoved = MetaPages(file).newest?.transaction != metas.newest?.transaction
+            if listing.findings.isEmpty || meta != nil || !hasMoved || attempt == attempts { return try body(listing) }
+            attempt += 1
         }
-        defer { try? store.close() }
-        try store.read { transaction in
-            let metas = try checked(MetaPages(settled: file), file, folder)
-            guard let page = metas.page(of: UInt64(transaction.lmdb.id)) ?? metas.newest else {
-                throw StoreError(.damaged, path: folder, "No meta page leads to a snapshot")
-            }
-            try body(PageListing(file, folder, page))
-        }
+    }
+
+    /// Describes a page of a file in which no meta page leads to a snapshot; `nil` if there is no such page.
+    package static func loosePage(_ number: UInt64, of folder: String) throws -> (PageInfo, PageContents)? {
+        let file = try PageFile(ofStore: folder)
+        let byteCount = try file.size()
+        guard let pageSize = MetaPages(settled: file).pageSize ?? Salvage.pageSize(of: file, byteCount: byteCount),
+            number < byteCount / UInt64(pageSize)
+        else { return nil }
+        var contents = PageContents(file, pageSize)
+        contents.read(number)
+        let info = PageInfo(
+            number: number, kind: contents.kind, state: .lost, entries: contents.entries, fill: contents.fill,
+            commit: contents.commit)
+        return (info, contents)
     }
 
     /// The meta pages of a data file, as far as they can be read.
@@ -124,7 +131,7 @@ package struct PageListing {
     package static func header(of folder: String) throws -> HeaderInfo? {
         let file = try PageFile(ofStore: folder)
         let metas = try checked(MetaPages(settled: file), file, folder)
-        let sound = metas.pages.compactMap(\.self).filter { $0.version == 1 }
+        let sound = metas.pages.compactMap(\.self).filter(\.isUsable)
         for meta in sound.sorted(by: { $0.transaction > $1.transaction }) {
             let tables = SnapshotWalk(file, meta).tables
             guard let record = tables.first(where: { $0.name == TableCode.meta.name })?.record,

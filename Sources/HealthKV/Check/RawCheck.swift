@@ -26,15 +26,14 @@ struct RawCheck: ~Copyable {
     private mutating func add(
         _ kind: Finding.Kind, _ table: String, _ detail: String, key: [UInt8]? = nil, page: UInt64? = nil
     ) {
-        guard report.findings.count < limit else {
-            report.omitted += 1
-            return
-        }
         var finding = Finding(
             kind: kind, table: table, detail: detail, reference: key.map { CheckLog.reference($0) }, page: page)
         if let key { finding.locate(from: key, to: nil) }
-        report.findings.append(finding)
+        _ = report.add(finding, limit: limit)
     }
+
+    /// Notes that the check was stopped before its end.
+    mutating func stop() { report.stoppedAt = .pages }
 
     /// Checks all values that the newest snapshot leads to. Calls `step` before each value; an error that it throws
     /// ends the check.

@@ -27,6 +27,7 @@ struct RecordCheck {
                 case .upkeep where key.first == UpkeepKind.intent: _ = try Intent(value, key: key)
                 case .upkeep where key.first == UpkeepKind.staleHours: _ = try StaleTable.read(value, key: key)
                 case .upkeep where key == SessionTable.key: _ = try SessionTable.ended(value)
+                case .upkeep where key == HeaderCopy.key: _ = try HeaderCopy.read(value)
                 case .upkeep where key.first == UpkeepKind.deletedContent: _ = try DeletedContent(value, key: key)
                 default: _ = try RecordReader(value, table: table, key: key)
                 }

@@ -34,7 +34,7 @@ extension SampleStore {
                 guard let inspection = try PageInspection(folder: path, transaction: number, limit: limit) else {
                     return nil
                 }
-                if !inspection.isSound { return try inspection.rawReport(path, limit: limit) }
+                if !inspection.isSound { return try inspection.rawReport(path, limit: limit, progress) }
             }
             // Names that are cached from earlier say nothing about those in the file.
             transaction.context.state.names = NameBook()
@@ -74,7 +74,7 @@ extension SampleStore {
         let inspection = try PageInspection(folder: folder, limit: limit, atWalk: atWalk)
         // A busy writer may reuse the pages of each snapshot while they are read. Opening the store protects one
         // snapshot.
-        if !inspection.isSound, !inspection.hasMoved { return try inspection.rawReport(folder, limit: limit) }
+        if !inspection.isSound, !inspection.hasMoved { return try inspection.rawReport(folder, limit: limit, progress) }
         do {
             var options = Options()
             options.readOnly = true
@@ -84,7 +84,7 @@ extension SampleStore {
             defer { try? store.close() }
             return try store.check(from: first, limit: limit, progress: progress)
         } catch let error as StoreError where error.code == .damaged || error.code == .notAStore {
-            var report = try inspection.rawReport(folder, limit: limit)
+            var report = try inspection.rawReport(folder, limit: limit, progress)
             if report.isClean {
                 // The cause names the part that is damaged, such as the journal.
                 let detail = error.underlying.map { "\(error.detail): \($0)" } ?? error.detail
@@ -110,11 +110,23 @@ extension SampleStore {
 
 extension PageInspection {
     /// Returns the findings about the pages and about the values that they still lead to.
-    fileprivate func rawReport(_ folder: String, limit: Int) throws -> CheckReport {
+    fileprivate func rawReport(
+        _ folder: String, limit: Int, _ progress: (Double) -> Bool
+    ) throws -> CheckReport {
+        struct Stopped: Error {}
         var report = CheckReport()
         (report.findings, report.omitted) = (findings, omitted)
         var checker = RawCheck(report, limit: limit)
-        checker.run(self) {}
+        let all = walk?.tables.reduce(0) { $0 + Double($1.record.entries) } ?? 0
+        var done = 0
+        do {
+            try checker.run(self) {
+                done += 1
+                if done % 256 == 0, !progress(min(0.99, Double(done) / max(all, 1))) { throw Stopped() }
+            }
+        } catch is Stopped {
+            checker.stop()
+        }
         if let failure = checker.failure { throw StoreError.unreadable(folder, failure) }
         return checker.report
     }

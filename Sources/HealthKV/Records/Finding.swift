@@ -118,6 +118,11 @@ public struct Finding: Sendable, Hashable {
     }
 }
 
+extension Finding {
+    /// The names that the tables of findings have: those of the store, the trees of LMDB itself, and the pages.
+    package static let tableNames = TableCode.allCases.map(\.name) + ["pages", "<main>", "<free>"]
+}
+
 extension Finding.Kind {
     /// How much is at stake, the worst first: pages and what they lead to, samples, what belongs to them, what can be
     /// rebuilt, and what is no damage.
@@ -194,4 +199,22 @@ public struct CheckReport: Sendable {
 
     /// Whether there are no findings.
     public var isClean: Bool { findings.isEmpty && omitted == 0 }
+}
+
+extension CheckReport {
+    /// Adds a finding. Once there are `limit`, it takes the place of the last of the least severe ones if it is worse
+    /// than that; otherwise it is only counted. Returns its place, and whether it took the place of another.
+    mutating func add(_ finding: Finding, limit: Int) -> (index: Int, replaces: Bool)? {
+        if findings.count < limit {
+            findings.append(finding)
+            return (findings.count - 1, false)
+        }
+        omitted += 1
+        let severity = finding.kind.severity
+        guard let least = findings.lazy.map(\.kind.severity).max(), severity < least,
+            let index = findings.lastIndex(where: { $0.kind.severity == least })
+        else { return nil }
+        findings[index] = finding
+        return (index, true)
+    }
 }

@@ -90,6 +90,7 @@ struct Repair {
             report.findings.append("pages: records of several states are mixed")
         }
         if salvage.isOfDoubtfulSessions {
+            report.isOfDoubtfulSessions = true
             report.findings.append("sessions: values of commits that never happened may be among those that were found")
         }
         for value in salvage.damaged {
@@ -113,7 +114,7 @@ struct Repair {
         defer { _ = environment.close() }
         var tables = try SalvagedTables(environment)
         let filled = try tables.copy(salvage)
-        let unreachable = try tables.ensureHeader(commit: salvage.facts?.commit ?? salvage.lastCommit)
+        let unreachable = try tables.ensureHeader(salvage.facts?.stamp ?? salvage.lastCommit)
         let journal: JournalFile?
         do {
             journal = try JournalFile.open(StoreFiles.journalPath(in: folder), readOnly: true)
@@ -158,7 +159,9 @@ struct Repair {
     private static func lostLanes(
         _ salvage: Salvage, _ known: Set<Lane>, _ loose: [SalvagedTables.LooseChunk]
     ) -> [SalvagedTables.Gap] {
-        guard let holes = salvage.holes[.chunks] else { return [] }
+        // A chunk is nothing without its details, and the other way round.
+        let holes = (salvage.holes[.chunks] ?? []) + (salvage.holes[.details] ?? [])
+        guard !holes.isEmpty else { return [] }
         let met = salvage.pieces.filter { $0.table == .chunks || $0.table == .details }
             .compactMap { try? ChunkKey($0.key.rawBytes).lane }
         var lost: [SalvagedTables.Gap] = []

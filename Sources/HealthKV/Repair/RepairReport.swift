@@ -36,6 +36,9 @@ public struct RepairReport: Sendable {
     public internal(set) var doubtful: [Part] = []
     /// Samples whose columns were found without their ids.
     public internal(set) var identitiesLost: [Part] = []
+    /// Whether values of commits that never happened may be in the new store: several processes wrote commits of the
+    /// same number and all but one of them were killed, and nothing in the file tells which.
+    public internal(set) var isOfDoubtfulSessions = false
     /// The number of records that are lost, by table.
     public internal(set) var recordsLost: [String: Int] = [:]
     /// Whether doubtful samples, and samples without ids, are in the new store.
@@ -50,7 +53,7 @@ public struct RepairReport: Sendable {
     /// Whether something that the store held is not in the new store.
     public var isLossy: Bool {
         transactionsLost > 0 || commitsLost > 0 || !lost.isEmpty || !identitiesLost.isEmpty || !recordsLost.isEmpty
-            || !doubtful.isEmpty || !check.isClean
+            || !doubtful.isEmpty || isOfDoubtfulSessions || !check.isClean
     }
 }
 

@@ -47,7 +47,7 @@ struct SalvagedTables {
         case .names, .namesReverse, .changes, .tombstones, .peers, .audit: true
         case .meta: !key.starts(with: Array("sync:".utf8))
         // Repeating a mass operation changes nothing, and without it the rows that it hides come back.
-        case .upkeep: key.first == UpkeepKind.intent
+        case .upkeep: key.first == UpkeepKind.intent || key == HeaderCopy.key
         default: false
         }
     }
@@ -177,18 +177,23 @@ struct SalvagedTables {
 
     /// Makes a header if none was found, and makes one of an older state as new as the values.
     /// Returns the number of records that are lost with it, by table.
-    func ensureHeader(commit: UInt64) throws -> [TableCode: Int] {
-        try inTransaction { try ensureHeader(commit: commit, in: &$0) }
+    func ensureHeader(_ last: CommitStamp) throws -> [TableCode: Int] {
+        try inTransaction { try ensureHeader(last, in: &$0) }
     }
 
     private func ensureHeader(
-        commit: UInt64, in transaction: inout LMDB.WriteTransaction
+        _ last: CommitStamp, in transaction: inout LMDB.WriteTransaction
     ) throws -> [TableCode: Int] {
         var lost: [TableCode: Int] = [:]
         var header = StoreHeader()
         if try transaction.view.contains(tables[.meta], StoreHeader.key) {
             header = try StoreHeader.read(transaction.view, tables)
-            if header.commit >= commit { return lost }
+            if header.commit >= last.commit { return lost }
+        } else if let copy = try headerCopy(in: &transaction) {
+            header = copy.header
+            if !copy.priorities.isEmpty, try !transaction.view.contains(tables[.meta], PriorityTable.key) {
+                try transaction.put(tables[.meta], PriorityTable.key, copy.priorities)
+            }
         } else {
             // The keys of these tables are hashes, and the key of the hash is lost with the header.
             for table in [TableCode.namesReverse, .links, .totals, .peers, .pending] {
@@ -199,9 +204,19 @@ struct SalvagedTables {
             let keys = try keys(of: .tombstones, in: &transaction).filter { !TombstoneTable.isByID($0) }
             for key in keys { try transaction.delete(tables[.tombstones], key: key.rawBytes) }
         }
-        header.commit = commit
+        if header.commit < last.commit { (header.commit, header.session) = (last.commit, last.session) }
         try transaction.put(tables[.meta], StoreHeader.key, header.value)
+        // Which sessions were between that header and this commit is not known, and the record must not say that none
+        // was.
+        try transaction.delete(tables[.upkeep], key: SessionTable.key.rawBytes)
         return lost
+    }
+
+    private func headerCopy(
+        in transaction: inout LMDB.WriteTransaction
+    ) throws -> (header: StoreHeader, priorities: [UInt8])? {
+        guard let span = try transaction.view.get(tables[.upkeep], HeaderCopy.key) else { return nil }
+        return try? HeaderCopy.read(span)
     }
 
     private func keys(of table: TableCode, in transaction: inout LMDB.WriteTransaction) throws -> [[UInt8]] {

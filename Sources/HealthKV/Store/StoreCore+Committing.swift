@@ -72,7 +72,7 @@ extension StoreCore {
             try transaction.checkWhole()
         } catch {
             // LMDB writes pages before the commit when a transaction has too many of them.
-            if transaction.state.bytes > StoreCore.bytesInMemory { beginSession() }
+            if StoreCore.mayHaveWritten(transaction.state) { beginSession() }
             throw error
         }
         guard transaction.state.isChanged else {
@@ -85,8 +85,13 @@ extension StoreCore {
         }
         let isNearTheEnd = transaction.state.adds && RoomKeeping.mayFill(room, transaction.state, file, in: self)
         if isNearTheEnd { try transaction.moveToTables() }
-        try CommitRecords.put(in: &transaction)
-        if isNearTheEnd { try RoomKeeping.demandReserve(&transaction, file, in: self) }
+        do {
+            try CommitRecords.put(in: &transaction)
+            if isNearTheEnd { try RoomKeeping.demandReserve(&transaction, file, in: self) }
+        } catch {
+            if StoreCore.mayHaveWritten(transaction.state) { beginSession() }
+            throw error
+        }
         let addedRuns = transaction.state.addedRuns
         let madeStale = !context.state.stale.isEmpty
         let place = transaction.state.header.token
@@ -119,8 +124,11 @@ extension StoreCore {
     }
 
     private static let journalMargin = 256 << 10
-    /// LMDB keeps more bytes than these in memory until the commit: 2^17 pages.
-    private static let bytesInMemory = 64 << 20
+    /// Whether LMDB may have written pages of a transaction that is not committed. It keeps 2^17 pages in memory, and a
+    /// short record may change a page of its own at each level of a tree.
+    private static func mayHaveWritten(_ state: TransactionState) -> Bool {
+        state.bytes > 64 << 20 || state.writes > 1 << 15
+    }
 
     /// Begins a new session, because the next commit takes the number of one that failed.
     private func beginSession() { session.store(CommitStamp.drawSession(), ordering: .relaxed) }

@@ -4,7 +4,7 @@ import HealthModel
 /// The order of sources by type, and the kinds of sources from which the default order follows.
 enum PriorityTable {
     /// The key of the record in `meta`.
-    private static let key: [UInt8] = Array("priorities".utf8)
+    static let key: [UInt8] = Array("priorities".utf8)
 
     /// Returns the ranking of sources. A store written before this record existed derives it from the names.
     static func priorities(in snapshot: Snapshot) throws -> PriorityRecord {
@@ -36,6 +36,11 @@ enum PriorityTable {
     static func writeChanged(in txn: inout WriteTransaction) throws {
         guard let priorities = txn.state.priorities else { return }
         try txn.put(.meta, key, priorities.value(key: key, stamp: txn.stamp))
+    }
+
+    /// Returns the value of the ranking as it will be after this commit; empty if there is none.
+    static func storedValue(in txn: borrowing WriteTransaction) throws -> [UInt8] {
+        try storedPriorities(in: txn.snapshot)?.value(key: key, stamp: txn.stamp) ?? []
     }
 
     /// Updates the kind of a source from the product of a revision. If this changes the rank of the source, the

@@ -9,6 +9,7 @@ enum ShadowMarks {
         try type.validate()
         let number = try NameTable.number(of: type, in: &txn)
         txn.state.header.shadowing[number] = isOn
+        txn.state.changesShadowing = true
         txn.state.isChanged = true
         try rebuildShadows(of: number, in: &txn)
     }

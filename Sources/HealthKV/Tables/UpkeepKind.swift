@@ -13,4 +13,6 @@ enum UpkeepKind {
     static let deletedContent: UInt8 = 5
     /// Which sessions wrote which commits (``SessionTable``).
     static let sessions: UInt8 = 6
+    /// A second copy of the header and the ranking of sources (``HeaderCopy``).
+    static let headerCopy: UInt8 = 7
 }

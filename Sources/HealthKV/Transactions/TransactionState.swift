@@ -53,6 +53,8 @@ struct TransactionState {
     var contentsKept = 0
     /// The number of records written so far. An operation compares it to tell whether it has begun to change the store.
     var writes = 0
+    /// Whether the commit changes which types shadow duplicates.
+    var changesShadowing = false
     /// The number of bytes written.
     var bytes = 0
     /// Whether an operation failed after it had made a part of its changes. Then nothing may be committed, even if the

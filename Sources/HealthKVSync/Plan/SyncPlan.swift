@@ -121,8 +121,7 @@ extension SyncPlan {
         return plan
     }()
 
-    /// A diet app: sends nutrition, reads energy and workouts, and syncs weight and water in both directions. An app
-    /// that wrote samples before it used sync identifiers sets ``adoptionKey``.
+    /// A diet app: sends nutrition, reads energy and workouts, and syncs weight and water in both directions.
     public static let dietApp: SyncPlan = {
         var types: [SampleType: TypePlan] = [
             .bodyMass: TypePlan(.both), .dietaryWater: TypePlan(.both),
@@ -143,7 +142,7 @@ extension SyncPlan {
             onboarding: [
                 .bodyMass, .activeEnergyBurned, .workout, .dietaryEnergyConsumed, .dietaryProtein,
                 .dietaryCarbohydrates, .dietaryFatTotal,
-            ],
+            ], adoptionKey: "DietAppLogId",
             messages: [
                 .unavailable: "HealthKit is not available on this device",
                 .accessNotDetermined: "HealthKit access has not been authorized",

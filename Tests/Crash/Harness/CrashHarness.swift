@@ -15,6 +15,8 @@ enum CrashHarness {
                                    [--content NAME] [--unwalked] [--forged]
                CrashHarness repair --scratch FOLDER --count N --seed N [--jobs N] [--kind NAME] [--keep FOLDER]
                                    [--content NAME] [--lie]
+               CrashHarness killed --scratch FOLDER --count N --seed N [--jobs N] [--keep FOLDER] [--lie]
+               CrashHarness session --store FOLDER --acks FILE --seed N --rows N [--commits N]
                CrashHarness forge --scratch FOLDER --count N --seed N [--jobs N] [--table NAME] [--keep FOLDER]
                                    [--trusting] [--talking] [--census]
                CrashHarness corpus --output FOLDER [--seed N]
@@ -47,6 +49,9 @@ enum CrashHarness {
             case "damage": try DamageTally.run(arguments, Array(words.dropFirst()))
             case "repair" where arguments.has("shard"): try RepairRun(arguments).judgeAll()
             case "repair": try DamageTally.run(arguments, Array(words.dropFirst()), of: "repair")
+            case "killed" where arguments.has("shard"): try KilledStores(arguments).judgeAll()
+            case "killed": try DamageTally.run(arguments, Array(words.dropFirst()), of: "killed")
+            case "session": try KilledSession.run(arguments)
             case "forge" where arguments.has("shard"): try ForgingRun(arguments).judgeAll()
             case "forge": try ForgingTally.run(arguments, Array(words.dropFirst()))
             case "faults": try Faults.run(arguments)

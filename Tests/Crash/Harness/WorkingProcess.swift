@@ -33,6 +33,8 @@ struct WorkingProcess {
         }
     }
 
+    var isRunning: Bool { process.isRunning }
+
     func kill() { Foundation.kill(process.processIdentifier, SIGKILL) }
 
     /// Waits for the process to end. Returns zero if it finished, the signal that ended it, or a negative status.

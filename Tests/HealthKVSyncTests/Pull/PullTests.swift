@@ -152,9 +152,7 @@ struct PullTests {
     @Test("C21: samples from before there were sync identifiers are known by a metadata key") func metadataKey()
         async throws
     {
-        var plan = SyncPlan.dietApp
-        plan.adoptionKey = "DietAppLogId"
-        let bench = try Bench(plan)
+        let bench = try Bench(.dietApp)
         var old = Sample(.dietaryProtein, 20, .gram, at: bench.time(1), source: Source(name: "app"))
         old.metadata = ["DietAppLogId": .string("17")]
         bench.health.save(old, app: "app")

@@ -28,6 +28,7 @@ enum ManualPage {
         (.repaired, "The store was damaged, and a repair lost nothing of it."),
         (.lossyRepair, "The store was damaged, and a repair lost something of it."),
         (.partial, "Only a part was taken in: something was left out."),
+        (.different, "'diff' found differences."),
         (.usage, "The command line is wrong."),
     ]
 
@@ -69,7 +70,8 @@ enum ManualPage {
         for argument in verb.arguments { lines += entry(#".I "# + roff(argument.name), argument.help) }
         for option in verb.options {
             let value = option.value.map { #" \fI\#(roff($0))\fR"# } ?? ""
-            lines += entry(#"\fB"# + roff("--\(option.name)") + #"\fR"# + value, option.fullHelp)
+            let short = option.short.map { #"\fB"# + roff("-\($0)") + #"\fR, "# } ?? ""
+            lines += entry(short + #"\fB"# + roff("--\(option.name)") + #"\fR"# + value, option.fullHelp)
         }
         return lines
     }

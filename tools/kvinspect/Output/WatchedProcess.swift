@@ -20,7 +20,8 @@ enum WatchedProcess {
     }
 
     private static let marker = "KVINSPECT_WATCHED"
-    private static let crashes = [SIGBUS, SIGSEGV, SIGILL, SIGTRAP, SIGABRT, SIGFPE]
+    /// What a mapped file causes that changes under its reader. Other signals are faults of the tool.
+    private static let crashes = [SIGBUS, SIGSEGV]
 
     /// Whether this process is the one that is watched.
     static let isThis = ProcessInfo.processInfo.environment[marker] != nil

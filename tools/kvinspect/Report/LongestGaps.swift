@@ -6,7 +6,11 @@ struct LongestGaps {
         let from: Instant
         let to: Instant
 
-        var nanoseconds: Int64 { to.nanoseconds - from.nanoseconds }
+        /// At most 292 years, the longest that a number of nanoseconds can say.
+        var nanoseconds: Int64 {
+            let (difference, overflows) = to.nanoseconds.subtractingReportingOverflow(from.nanoseconds)
+            return overflows ? .max : difference
+        }
     }
 
     /// More than are shown: some may turn out to be damage.

@@ -36,6 +36,7 @@ enum CheckVerb: Verb {
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let limit = try arguments.count("limit") ?? 1000
         let filter = try FindingFilter(arguments)
+        try filter.refuseUnknown(in: arguments.store)
         let first = arguments.choice("resume", default: CheckPart.pages)
         switch try WatchedProcess.run() {
         case .ended(let code): return code
@@ -66,7 +67,9 @@ enum CheckVerb: Verb {
         let unexamined: [String]
         /// Whether all that was found are values of a newer release.
         var isOfNewerRelease = false
-        var isComplete = true
+        var isComplete: Bool { stoppedAt == nil }
+        /// The part in which the check was stopped.
+        var stoppedAt: CheckPart?
         /// Whether only some findings were asked for.
         var isFiltered = false
     }
@@ -109,6 +112,7 @@ enum CheckVerb: Verb {
                     .init("clean", .bool(count == 0)), .init("omitted", .count(findings.omitted)),
                     .init("samples", .count(findings.samples)),
                     .init("unexamined", .array(findings.unexamined.map { .string($0) })),
+                    .init("stopped_at", .optional(findings.stoppedAt?.rawValue)),
                 ] + Listing.trailer(isComplete: findings.isComplete)
             }
         }
@@ -155,12 +159,32 @@ private struct FindingFilter {
             to: try arguments.bound("to", in: zone) ?? .distantFuture)
     }
 
+    private static let tablesOfSamples: Set<String> = ["chunks", "details", "names", "pages", "<main>"]
+
+    private static func mayHideSamples(_ finding: Finding) -> Bool {
+        finding.kind.severity < Finding.Kind.chunkUnreadable.severity && tablesOfSamples.contains(finding.table)
+            || finding.table == "chunks" || finding.table == "details"
+    }
+
     var isActive: Bool { table != nil || type != nil || range != .all }
+
+    /// Refuses a type or table that does not exist, as far as the store can be asked.
+    func refuseUnknown(in folder: String) throws {
+        if let table { try UnknownTable.refuse(table) }
+        guard let type, type.catalogNumber == nil, StoreAccess.holdsStore(folder) else { return }
+        var options = SampleStore.Options()
+        (options.createIfMissing, options.readOnly) = (false, true)
+        // What it holds cannot be asked of a store that is too damaged to be opened.
+        guard let store = try? SampleStore.open(at: folder, options: options) else { return }
+        defer { try? store.close() }
+        try UnknownType.refuse(type, in: [store])
+    }
 
     func takes(_ finding: Finding) -> Bool {
         if let table, finding.table != table { return false }
         guard type != nil || range != .all else { return true }
-        guard let samples = finding.samples else { return false }
+        // Where it is not known which samples are behind damage, it may be these.
+        guard let samples = finding.samples else { return FindingFilter.mayHideSamples(finding) }
         if let type, samples.type != type { return false }
         return samples.starts.from < range.to && samples.starts.to > range.from
     }
@@ -174,9 +198,9 @@ extension CheckVerb.Findings {
             ($0.element.kind.severity, $0.offset) < ($1.element.kind.severity, $1.offset)
         }
         list = sorted.prefix(limit).map { CheckVerb.record($0.element, filter.zone, showsValues: showsValues) }
-        (isComplete, isFiltered) = (report.stoppedAt == nil, filter.isActive)
+        (stoppedAt, isFiltered) = (report.stoppedAt, filter.isActive)
         omitted = report.omitted + wanted.count - list.count
         (samples, unexamined) = (report.samples, report.unexamined)
-        isOfNewerRelease = report.isOfNewerRelease
+        isOfNewerRelease = report.isOfNewerRelease && !wanted.isEmpty
     }
 }

@@ -42,6 +42,7 @@ enum DiffVerb: Verb {
         // One store has no two handles with a read inside the other.
         let isSame = StoreAccess.isSame(arguments.argument(first.name), arguments.argument(second.name))
         let other = isSame ? nil : try StoreAccess.openForReading(arguments.argument(second.name))
+        if let type { try UnknownType.refuse(type, in: [one] + (other.map { [$0] } ?? [])) }
         let progress = Progress(arguments, console, unit: "samples")
         var count = DifferenceCount()
         try OutputClosed.end {

@@ -22,9 +22,9 @@ enum DumpVerb: Verb {
             OptionDescription(
                 name: "raw",
                 help:
-                    "Print every table in the text format of mdb_dump instead, for LMDB's own tools to look at. What mdb_load "
-                    + "makes of it is no store: it numbers transactions from the beginning. Use a dump or a backup for that. Damaged "
-                    + "values are printed as they are, and nothing is said of it."),
+                    "Print every table in the text format of mdb_dump instead, for LMDB's own tools to look at. Of the "
+                    + "file that mdb_load makes of it, 'repair' makes a store again. Damaged values are printed as they are, "
+                    + "without a message."),
             OptionDescription(
                 name: "salvage",
                 help:

@@ -35,10 +35,11 @@ enum PagesVerb: Verb {
         guard StoreAccess.holdsStore(arguments.store) else { throw StoreAccess.noStore(in: arguments.store) }
         let limit = try arguments.count("limit") ?? .max
         let (table, state) = (arguments.text("table"), arguments.text("state"))
+        if let table { try UnknownTable.refuse(table) }
         let progress = Progress(arguments, console, unit: "pages")
         var findings: [String] = []
         try OutputClosed.end {
-            try PageListing.read(arguments.store, meta: arguments.meta, onNotice: StoreAccess.tell) { list in
+            try PageListing.read(arguments.store, meta: arguments.meta) { list in
                 progress.total = Int(clamping: list.pages)
                 findings = list.findings
                 try Listing.print(shape, arguments, console) { listing in
@@ -97,14 +98,23 @@ enum PageVerb: Verb {
         }
         var fields: [JSONValue.Field] = []
         var isDamaged = false
-        try PageListing.read(arguments.store, meta: arguments.meta, onNotice: StoreAccess.tell) { list in
-            guard number < list.pages else {
-                throw Failure("The file has pages 0 to \(list.pages - 1) of \(list.pageSize) bytes.")
+        do {
+            try PageListing.read(arguments.store, meta: arguments.meta) { list in
+                guard number < list.pages else {
+                    throw Failure("The file has pages 0 to \(list.pages - 1) of \(list.pageSize) bytes.")
+                }
+                let page = list.page(number)
+                // A page that a tree leads to and that is no page, or one that nothing accounts for.
+                isDamaged = page.kind == .other && (page.state == .lost || page.state == .used)
+                fields = PageFields.fields(of: page)
+                fields += PageFields.fields(of: list.contents(of: number), page, showsValues: arguments.flag("show-values"))
             }
-            let page = list.page(number)
-            isDamaged = page.kind == .other && page.state == .lost
+        } catch let error as StoreError where error.code == .damaged && arguments.meta == nil {
+            guard let (page, contents) = try PageListing.loosePage(number, of: arguments.store) else { throw error }
+            console.say(error.description)
+            isDamaged = true
             fields = PageFields.fields(of: page)
-            fields += PageFields.fields(of: list.contents(of: number), page, showsValues: arguments.flag("show-values"))
+            fields += PageFields.fields(of: contents, page, showsValues: arguments.flag("show-values"))
         }
         progress.finish(at: 1)
         try print(fields, arguments, console)

@@ -16,7 +16,7 @@ enum RepairVerb: Verb {
                 name: "include-doubtful",
                 help: "Also keep samples that may have been changed or deleted since, and samples whose ids are lost."),
             OptionDescription(name: "no-mend", help: "Do not set single wrong bits right."),
-            .format,
+            .format, .progress,
         ])
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
@@ -27,16 +27,19 @@ enum RepairVerb: Verb {
         var options = RepairOptions()
         options.includesDoubtful = arguments.flag("include-doubtful")
         options.mends = !arguments.flag("no-mend")
+        let progress = Progress(arguments, console, unit: "values")
         let report: RepairReport
         if let output, !isDry {
             console.say("Writing \(output); \(arguments.store) is only read.")
             report = try SampleStore.repair(at: arguments.store, to: output, options: options) {
-                (try? Interruption.check()) != nil
+                (try? progress.advance()) != nil
             }
         } else {
-            report = try SampleStore.withSalvaged(at: arguments.store, options: options) { $1 }
+            report = try SampleStore.withSalvaged(
+                at: arguments.store, options: options, progress: { (try? progress.advance()) != nil }) { $1 }
         }
         try Interruption.check()
+        progress.finish()
         try Answer.print(fields(report, output), arguments, console) { lines(report, output) }
         return report.isSound ? .clean : report.isLossy ? .lossyRepair : .repaired
     }
@@ -98,6 +101,30 @@ enum RepairVerb: Verb {
         return lines
     }
 
+    /// A path without the slashes at its end, behind which nothing can be appended.
+    private static func path(_ text: String) -> String {
+        var text = text
+        while text.count > 1, text.hasSuffix("/") { text.removeLast() }
+        return text
+    }
+
+    /// A word of a shell.
+    private static func quoted(_ text: String) -> String {
+        let isPlain = text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "-"), 0x80...:
+                true
+            default: false
+            }
+        }
+        if isPlain, !text.isEmpty, !text.hasPrefix("-") { return text }
+        // A word that begins with a hyphen would be taken for an option.
+        let safe = text.hasPrefix("-") ? "./" + text : text
+        return "'" + safe.replacing("'", with: "'\\''") + "'"
+    }
+
     private static func lines(_ report: RepairReport, _ output: String?) -> [String] {
         var lines: [String] = []
         lines.append(report.isSound ? "The store is sound." : "Damage: \(report.findings.count) findings.")
@@ -113,7 +140,10 @@ enum RepairVerb: Verb {
         lines.append(
             report.check.isClean ? "The new store is clean." : "The new store has findings: run 'check' on it.")
         if let output, !report.isSound {
-            lines.append("To use it: mv \(report.source) \(report.source).damaged && mv \(output) \(report.source)")
+            let source = path(report.source)
+            lines.append(
+                "To use it: mv \(quoted(source)) \(quoted(source + ".damaged")) && mv \(quoted(path(output))) \(quoted(source))"
+            )
         }
         // Names of types come from the store.
         return lines.map(Table.clean)

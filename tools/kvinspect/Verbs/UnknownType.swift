@@ -6,9 +6,12 @@ enum UnknownType {
     private static let suggestions = 3
 
     /// Refuses an unknown type, and names the types whose names are near.
-    static func refuse(_ type: SampleType, in store: SampleStore) throws {
+    static func refuse(_ type: SampleType, in store: SampleStore) throws { try refuse(type, in: [store]) }
+
+    /// Refuses a type that none of some stores knows.
+    static func refuse(_ type: SampleType, in stores: [SampleStore]) throws {
         if type.catalogNumber != nil { return }
-        let known = try store.read { try $0.knownTypes() }
+        let known = try stores.flatMap { store in try store.read { try $0.knownTypes() } }
         if known.contains(type) { return }
         let names = Set(SampleType.catalog + known).map(\.shortName)
         let near = Suggestion.near(to: type.identifier, among: names, limit: suggestions)

@@ -16,9 +16,10 @@ struct DamageTally: Sendable {
         let seconds = shards.run { output in tally.withLock { $0.read(output) } }
         let found = tally.withLock { $0 }
         for failure in found.failures { complain(failure) }
+        let what = ["damage": "damaged", "repair": "repaired"][command] ?? command
         func count(_ name: String) -> Int { found.counts[name] ?? 0 }
         print(
-            "\(command == "repair" ? "repaired" : "damaged") \(found.files) signals \(found.signals) hangs \(found.hangs) wrong \(count("wrong"))",
+            "\(what) \(found.files) signals \(found.signals) hangs \(found.hangs) wrong \(count("wrong"))",
             "unseen \(count("unseen")) refused \(count("refused")) partly \(count("partly")) right \(count("right"))",
             "rate \(Int(Double(found.files) / seconds))")
         if !found.failures.isEmpty { exit(1) }
@@ -33,7 +34,7 @@ struct DamageTally: Sendable {
             failures.append("file \(number): ended by signal \(signal)")
             return number + 1
         }
-        if output.status != 0 { failures.append("damage: ended with \(output.status) at \(number ?? -1)") }
+        if output.status != 0 { failures.append("a process ended with \(output.status) at \(number ?? -1)") }
         return nil
     }
 
