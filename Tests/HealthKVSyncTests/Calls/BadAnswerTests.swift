@@ -6,43 +6,13 @@ import Testing
 
 @Suite("What a peer answers badly is ignored, told and tried again")
 struct BadAnswerTests {
-    private struct StoreTrial {
-        let clock = ManualClock()
-        let (here, there): (SampleStore, SampleStore)
-        let peer: BadPeer<StorePeer>
-        let engine: SyncEngine
-
-        init() throws {
-            (here, there) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
-            peer = BadPeer(StorePeer(there, id: "there", as: "here"))
-            engine = Bench.makeEngine(here, [SyncPeer(peer, plan: .everything)], clock)
-        }
-
-        func save(_ count: Int) throws {
-            for index in 0..<count {
-                let sample = Sample(.bodyMass, 70 + Double(index), .kilogram, at: clock.now - .seconds(60 * index))
-                try here.write { _ = try $0.save(sample) }
-            }
-        }
-
-        @discardableResult
-        func sync() async throws -> SyncReport { try await engine.sync()["there"]! }
-
-        func finish() throws {
-            for store in [here, there] {
-                #expect(try store.check().findings.isEmpty)
-                try store.close()
-            }
-        }
-    }
-
     private static let spoilings: [@Sendable ([PushOutcome]) -> [PushOutcome]] = [
         { _ in [] }, { $0.dropLast() }, { $0 + [.done()] }, { $0 + $0 + $0 },
     ]
 
     @Test("Too few outcomes and too many acknowledge nothing of the feed, and it is sent again", arguments: 0..<4)
     func outcomesOfFeed(spoiling: Int) async throws {
-        let trial = try StoreTrial()
+        let trial = try BadStoreTrial()
         try await trial.engine.enable("there")
         try await trial.sync()
         try trial.save(3)
@@ -305,7 +275,7 @@ struct BadAnswerTests {
             "deletion", "digest", "types", "two ids",
         ]) func records(kind: String) async throws
     {
-        let trial = try StoreTrial()
+        let trial = try BadStoreTrial()
         try trial.save(2)
         let gone = Sample(.bodyMass, 90, .kilogram, at: trial.clock.now)
         let clock = trial.clock
@@ -344,7 +314,7 @@ struct BadAnswerTests {
     // MARK: When to come again
 
     @Test("A peer that says when to come again is asked then, and not before") func retryAfter() async throws {
-        let trial = try StoreTrial()
+        let trial = try BadStoreTrial()
         try trial.save(2)
         try await trial.engine.enable("there")
         trial.peer.set { $0.outcomes = { $0.map { _ in .busy(retryAfter: .seconds(1_000)) } } }
