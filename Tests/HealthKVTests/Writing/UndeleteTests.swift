@@ -130,8 +130,8 @@ struct UndeleteTests {
         try store.close()
     }
 
-    // SEMANTICS C34: a save that stored nothing cannot be overlooked. Each function says what became of each sample, and
-    // `save(_:orThrow:)` throws. The compiler lets a caller ignore the result of all others.
+    // SEMANTICS C34: a save that stored nothing cannot be overlooked. Each function says what became of each sample,
+    // and `save(_:orThrow:)` throws. The compiler lets a caller ignore the result of all others.
     @Test("C34: each way of saving says of which samples nothing was stored, and stores the others")
     func everyWay() throws {
         let (gone, other) = (entry(70), entry(71))
