@@ -32,6 +32,11 @@ public enum FileSystem {
     /// Returns the size of a file in bytes; `nil` if it does not exist.
     public static func size(of path: String) -> Int? { status(of: path).map { Int($0.st_size) } }
 
+    /// Returns `true` if a path leads to a regular file.
+    public static func isFile(_ path: String) -> Bool {
+        status(of: path).map { $0.st_mode & S_IFMT == S_IFREG } ?? false
+    }
+
     /// Returns the state of a file, which changes with every write to it; `nil` if the file does not exist.
     public static func state(of path: String) -> FileState? {
         guard let status = status(of: path) else { return nil }

@@ -72,11 +72,14 @@ final class CheckLog {
             from: lower.start == .min ? .distantPast : Instant(nanoseconds: lower.start), to: end ?? .distantFuture)
     }
 
-    /// Calls `body` with each value of a table. An error that it throws becomes a finding.
+    /// Calls `body` with each value of a table. An error that it throws becomes a finding. Returns `true` if a newer
+    /// release wrote one of the values: what seems to be missing may be there.
+    @discardableResult
     func forEachValue(
         _ snapshot: borrowing Snapshot, _ table: TableCode, as kind: Finding.Kind = .recordUnreadable,
         _ body: (RawSpan, [UInt8]) throws -> Void
-    ) {
+    ) -> Bool {
+        var hasNewer = false
         do {
             record = 0
             var cursor = try snapshot.view.cursor(snapshot.tables[table])
@@ -87,12 +90,15 @@ final class CheckLog {
                 do {
                     try body(cursor.value, key)
                 } catch {
-                    add(Finding.Kind(error, else: kind), table, "\(place): \(error)", key: key)
+                    let found = Finding.Kind(error, else: kind)
+                    if found == .newerFormat { hasNewer = true }
+                    add(found, table, "\(place): \(error)", key: key)
                 }
             }
         } catch {
             add(Finding.Kind(error, else: kind), table, "\(error)")
         }
+        return hasNewer
     }
 
     /// Describes the current record.

@@ -23,7 +23,7 @@ struct LinkCheck {
         var recent: UInt64 = 0
         // The levels, by the keys of their directories.
         var packed: [[UInt8]: Packed] = [:]
-        log.forEachValue(snapshot, .links) { value, key in
+        let hasNewer = log.forEachValue(snapshot, .links) { value, key in
             guard let kind = LinkKey.kind(key) else { throw FormatError(.invalid, "key of a link") }
             switch kind {
             case .bySample: recent &+= LinkCheck.term(of: try PeerCheck.record(value, key, as: RecentLink.self).link)
@@ -40,7 +40,9 @@ struct LinkCheck {
                 }
             }
         }
-        if recent != 0 { log.add(.linksDiffer, .links, "links by sample and links by the peer's id are not the same") }
+        if recent != 0, !hasNewer {
+            log.add(.linksDiffer, .links, "links by sample and links by the peer's id are not the same")
+        }
         // If a part is unreadable or sums differ, findings that only follow from that are not reported separately.
         var (damaged, unequal) = (Set<ArraySlice<UInt8>>(), Set<ArraySlice<UInt8>>())
         for (level, packed) in packed {
@@ -62,7 +64,7 @@ struct LinkCheck {
                     }
                 }
             } catch {
-                log.add(.linksDiffer, .links, "\(error)")
+                log.add(Finding.Kind(error, else: .linksDiffer), .links, "\(error)")
             }
         }
     }

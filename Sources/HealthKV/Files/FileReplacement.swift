@@ -33,8 +33,8 @@ struct FileReplacement {
     /// lock.
     func giveUp() { FileSystem.remove(next) }
 
-    /// Whether a prepared file exists.
-    var isPrepared: Bool { FileSystem.size(of: next) != nil }
+    /// Whether a prepared file exists. A pipe or a folder of its name is none, and must not replace the retired file.
+    var isPrepared: Bool { FileSystem.isFile(next) }
 
     /// Renames the prepared file over the retired one, unless that has already happened. The caller must not hold the
     /// folder's lock, and must not have the retired file open with the lock file that lies there now.
@@ -74,7 +74,7 @@ struct FileReplacement {
 
     /// Removes a file that was prepared by a process that was killed before its commit.
     func removeLeftover(_ environment: Environment, _ tables: Tables) throws {
-        guard isPrepared else { return }
+        guard FileSystem.size(of: next) != nil else { return }
         // A process that is about to retire the file holds its write lock.
         let transaction = try environment.beginWrite()
         let isRetired = try StoreHeader.isRetired(transaction.view, tables)

@@ -24,7 +24,7 @@ public struct ChangeToken: Hashable, Sendable, Comparable {
     /// The last commit of the store when the page before this position was read. A reader that is not at the end of the
     /// feed has passed over samples that later commits changed, up to this one: it relies on the feed to report them
     /// there. In a file that was rolled back to a state before this commit, they are at their earlier positions again.
-    let head: UInt64
+    package let head: UInt64
     /// The mark of the last commit up to ``head`` that changed samples; 0 if there was none. Two files that diverged
     /// from one state may agree in the number of a commit, but never in its mark.
     let mark: UInt64

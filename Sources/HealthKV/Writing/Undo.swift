@@ -6,8 +6,9 @@ public struct UndoReport: Sendable, Hashable {
     public var undeleted = 0
     /// The number of samples that the commit had saved for the first time and that are now deleted.
     public var deleted = 0
-    /// The number of changes that were not undone: edits, whose earlier content is not kept; imports, which
-    /// ``WriteTransaction/purge(_:)`` removes; deletions whose content is no longer kept.
+    /// The number of changes that were not undone: edits and overlays, whose earlier content is not kept; imports,
+    /// which ``WriteTransaction/purge(_:)`` removes; purges; deletions whose content is not kept. The deletion of a
+    /// range or a source counts as one.
     public var left = 0
 }
 

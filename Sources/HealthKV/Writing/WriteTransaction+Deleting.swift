@@ -13,9 +13,13 @@ extension WriteTransaction {
     /// that all peers take it back. Returns the sample; `nil` if it is not deleted, if its content is not kept, or if
     /// another sample now has its sync identifier.
     ///
-    /// The content is kept for thirty days, for samples that were deleted one by one or by group, up to a thousand in
-    /// one transaction, and not beyond ``SampleStore/compactInPlace()``. An imported sample that was deleted or hidden
-    /// here is shown again as it was imported.
+    /// The content is kept for thirty days, for samples that were deleted by id, sync identifier, group or metadata, up
+    /// to a thousand in one transaction, and not beyond ``SampleStore/compactInPlace()``. An imported sample that was
+    /// deleted or hidden here is shown again as it was imported.
+    ///
+    /// These deletions cannot be undone: those of a range or a source, those that a peer or another store brought,
+    /// those that were made while the store had no room, and those of a store that was since loaded from a dump. A
+    /// purge cannot be undone either.
     ///
     /// ```swift
     /// let id = SampleID()

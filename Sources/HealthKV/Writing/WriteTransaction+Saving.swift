@@ -53,8 +53,13 @@ extension WriteTransaction {
     }
 
     /// Undoes the changes of a call, unless they were changed again since. Samples that the call deleted live again, as
-    /// by ``undelete(id:)``, and samples that an app saved in it for the first time are deleted. The report counts the
-    /// changes that could not be undone.
+    /// by ``undelete(id:)``, and samples that an app saved in it for the first time are deleted.
+    ///
+    /// Not undone are edits and overlays, because the earlier content is not kept; imports, because nothing says
+    /// whether one replaced an earlier sample; purges; and deletions that ``undelete(id:)`` cannot undo, such as those
+    /// of a range or a source. ``UndoReport/left`` counts them, a range as one. Samples that were changed again since
+    /// stay as they are and are not counted. What is no sample is never undone: peers, queues, anchors, links, totals,
+    /// notes, priorities and settings.
     ///
     /// - Throws: ``StoreError/Code/tokenExpired`` if the store no longer knows all deletions since then, or if it was
     ///   restored.
@@ -75,7 +80,9 @@ extension WriteTransaction {
     /// Undoes all changes of a commit, as ``undo(_:)`` does for a call. The feed gives the commit of each change.
     ///
     /// Calls that write at the same time may share a commit, including those of a sync; use ``recordingUndo(_:)`` to
-    /// undo only one of them.
+    /// undo only one of them. A sample that a sync brought from another store in its first version looks like one that
+    /// this app saved: undoing the commit deletes it, and the deletion reaches that store, too. What ``undo(_:)``
+    /// leaves out cannot be undone here either, and a commit that the store no longer knows cannot be undone at all.
     ///
     /// - Throws: ``StoreError/Code/tokenExpired`` if the store no longer knows all deletions since then.
     @discardableResult

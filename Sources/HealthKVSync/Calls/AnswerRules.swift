@@ -10,6 +10,11 @@ enum AnswerLimits {
     static func samples(_ limit: Int) -> Int { max(1_000_000, 16 * max(0, limit)) }
     /// The maximum number of types that a peer may have.
     static let types = 65_536
+    /// The maximum number of bytes in the reason of an outcome, which is stored with its operation.
+    static let reasonBytes = 65_536
+    /// The maximum number of commits that a place in our feed may have behind it. The queues of a store number their
+    /// operations by commits of 32 bits.
+    static let commits = UInt64(UInt32.max)
     /// Peers store times less exactly than the store does.
     static let rounding: Int64 = 1_000_000
 }
@@ -92,6 +97,22 @@ extension DailyTotalRequest {
 extension PeerGreeting {
     func check() throws(PeerError) {
         try require(oldest > 0 && oldest <= version, "a greeting has no version of the protocol")
+    }
+}
+
+extension PeerMemory {
+    /// Accepts places of another store, of another epoch, and after the end of our feed: they tell of restorations.
+    func check() throws(PeerError) {
+        let isPossible = [place, read].compactMap(\.self).allSatisfy { $0.head <= AnswerLimits.commits }
+        try require(isPossible, "a remembered place has more commits behind it than a store can have")
+    }
+}
+
+extension [PushOutcome] {
+    func check(_ operations: [PushOperation]) throws(PeerError) {
+        try require(count == operations.count, "\(operations.count) operations have \(count) outcomes")
+        let isShort = allSatisfy { $0.reason?.utf8.count ?? 0 <= AnswerLimits.reasonBytes }
+        try require(isShort, "an outcome has a reason that is too long")
     }
 }
 

@@ -144,10 +144,7 @@ final class CheckedPeer: Sendable {
         let inner = inner
         do throws(PeerError) {
             let outcomes = try await deadline.run("push", within: limit) { await inner.push(operations) }
-            guard outcomes.count == operations.count else {
-                throw PeerError(
-                    .badAnswer, "\(operations.count) operations have \(outcomes.count) outcomes")
-            }
+            try outcomes.check(operations)
             return Answer(outcomes: outcomes)
         } catch {
             return Answer(outcomes: operations.map { _ in .unknown(reason: error.detail) }, problem: error)

@@ -17,8 +17,11 @@ struct CheckedRecords: Sendable {
 
     func meet(told: ChangeToken?) async throws(PeerError) -> PeerMemory? {
         let inner = inner
-        return try await deadline.run("meet", within: limit) { () throws(PeerError) in try await inner.meet(told: told)
+        let memory = try await deadline.run("meet", within: limit) { () throws(PeerError) in
+            try await inner.meet(told: told)
         }
+        try memory?.check()
+        return memory
     }
 
     func digest(of type: SampleType, in window: TimeRange) async throws(PeerError) -> SyncDigest? {

@@ -99,6 +99,14 @@ extension PushOutcome {
         }
     }
 
+    /// The reason in the peer's own words; `nil` if the outcome has none.
+    var reason: String? {
+        switch self {
+        case .refused(let reason), .failed(let reason), .unknown(let reason): reason
+        case .done, .superseded, .parked, .busy: nil
+        }
+    }
+
     /// Why an operation may be incomplete; `nil` if it is complete.
     var errorToTryAgain: PeerError? {
         switch self {

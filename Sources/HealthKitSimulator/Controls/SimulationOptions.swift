@@ -23,7 +23,9 @@ public struct SimulationOptions: Sendable, Hashable {
     /// Whether samples that are saved while the device is locked are kept in a journal, and meet sync identifiers and
     /// versions when the device is unlocked; otherwise they meet them immediately (A16).
     public var journalsWhileLocked = true
-    /// The largest number of objects in one save, above which it fails; `nil` for any number.
+    /// The largest number of objects in one save, above which it fails; `nil` for any number. Each member of a
+    /// correlation counts as an object. The simulator never counts bytes, although a system may limit the size of the
+    /// message that carries the objects.
     public var largestSave: Int?
     /// Whether a save that is too large ends the connection; otherwise it has an error of its own.
     public var oversizeInterrupts = false

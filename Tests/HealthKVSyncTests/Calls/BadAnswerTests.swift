@@ -6,43 +6,17 @@ import Testing
 
 @Suite("What a peer answers badly is ignored, told and tried again")
 struct BadAnswerTests {
-    private struct StoreTrial {
-        let clock = ManualClock()
-        let (here, there): (SampleStore, SampleStore)
-        let peer: BadPeer<StorePeer>
-        let engine: SyncEngine
-
-        init() throws {
-            (here, there) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
-            peer = BadPeer(StorePeer(there, id: "there", as: "here"))
-            engine = Bench.makeEngine(here, [SyncPeer(peer, plan: .everything)], clock)
-        }
-
-        func save(_ count: Int) throws {
-            for index in 0..<count {
-                let sample = Sample(.bodyMass, 70 + Double(index), .kilogram, at: clock.now - .seconds(60 * index))
-                try here.write { _ = try $0.save(sample) }
-            }
-        }
-
-        @discardableResult
-        func sync() async throws -> SyncReport { try await engine.sync()["there"]! }
-
-        func finish() throws {
-            for store in [here, there] {
-                #expect(try store.check().findings.isEmpty)
-                try store.close()
-            }
-        }
-    }
-
     private static let spoilings: [@Sendable ([PushOutcome]) -> [PushOutcome]] = [
         { _ in [] }, { $0.dropLast() }, { $0 + [.done()] }, { $0 + $0 + $0 },
+        { Array($0.dropLast()) + [PushOutcome.refused(reason: String(repeating: "x", count: 65_537))] },
+        { Array($0.dropLast()) + [PushOutcome.failed(reason: String(repeating: "é", count: 32_769))] },
     ]
 
-    @Test("Too few outcomes and too many acknowledge nothing of the feed, and it is sent again", arguments: 0..<4)
+    @Test(
+        "Too few outcomes, too many and endless reasons acknowledge nothing of the feed, and it is sent again",
+        arguments: spoilings.indices)
     func outcomesOfFeed(spoiling: Int) async throws {
-        let trial = try StoreTrial()
+        let trial = try BadStoreTrial()
         try await trial.engine.enable("there")
         try await trial.sync()
         try trial.save(3)
@@ -60,7 +34,9 @@ struct BadAnswerTests {
         try trial.finish()
     }
 
-    @Test("Too few outcomes and too many leave every operation in its queue, to be sent again", arguments: 0..<4)
+    @Test(
+        "Too few outcomes, too many and endless reasons leave every operation in its queue, to be sent again",
+        arguments: spoilings.indices)
     func outcomesOfQueue(spoiling: Int) async throws {
         let trial = try BadAnswerTrial()
         try await trial.engine.enable(trial.bench.peer)
@@ -305,7 +281,7 @@ struct BadAnswerTests {
             "deletion", "digest", "types", "two ids",
         ]) func records(kind: String) async throws
     {
-        let trial = try StoreTrial()
+        let trial = try BadStoreTrial()
         try trial.save(2)
         let gone = Sample(.bodyMass, 90, .kilogram, at: trial.clock.now)
         let clock = trial.clock
@@ -341,10 +317,82 @@ struct BadAnswerTests {
         try trial.finish()
     }
 
+    @Test("A reason may be as long as a text of a sample") func longReason() throws {
+        let operation = PushOperation(
+            sequence: 1, kind: .save(Sample(.bodyMass, 70, .kilogram, at: Instant(nanoseconds: 0))))
+        for reason in ["", String(repeating: "é", count: 32_768)] {
+            try [PushOutcome.unknown(reason: reason)].check([operation])
+        }
+    }
+
+    @Test("A peer that remembers an impossible place of this store's feed is not believed: the store keeps its epoch")
+    func impossibleMemory() async throws {
+        let trial = try BadStoreTrial()
+        try await trial.engine.enable("there")
+        try trial.save(2)
+        try await trial.sync()
+        let before = try trial.here.info()
+        let store = try trial.here.read { $0.storeID }
+        let last = UInt64(UInt32.max)
+        let impossible = [
+            "kv1:\(store):\(before.epoch):\(last + 1):0:5", "kv1:\(store):\(before.epoch):1:0:5:\(UInt64.max):0",
+        ]
+        for place in try impossible.map({ try #require(ChangeToken($0)) }) {
+            for isRead in [false, true] {
+                trial.peer.set {
+                    $0.memory = { _ in isRead ? PeerMemory(read: place) : PeerMemory(place: place) }
+                }
+                let pulls = trial.peer.count("pull")
+                #expect(try await trial.sync().issue?.code == .badAnswer)
+                #expect(trial.peer.count("pull") == pulls)
+            }
+        }
+        let after = try trial.here.info()
+        #expect(after.epoch == before.epoch && after.replica == before.replica)
+        // A place in another store is possible: the peer has lost what it was told, and no epoch begins here.
+        let elsewhere = try #require(ChangeToken("kv1:\(SampleID()):1:\(last):0:5"))
+        trial.peer.set { $0.memory = { _ in PeerMemory(place: elsewhere, read: elsewhere) } }
+        #expect(try await trial.sync().issue == nil)
+        #expect(try trial.here.info().epoch == before.epoch)
+        try trial.expectBoth(hold: 2)
+        try trial.finish()
+    }
+
+    @Test(
+        "A peer that names a sample as forgotten that it was not asked about deletes nothing, whatever the question",
+        arguments: [1, 2])
+    func strangeForgotten(question: Int) async throws {
+        let trial = try BadStoreTrial()
+        try await trial.engine.enable("there")
+        try trial.save(2)
+        try await trial.sync()
+        // The peer no longer knows the store's place in its feed. It is asked whether it can tell what it has
+        // forgotten, and then about the samples that it was given.
+        let questions = Mutex(0)
+        trial.peer.set { script in
+            script.memory = { $0 }
+            script.pullFailure = PeerError(.tokenExpired, "the place is forgotten")
+            script.forgotten = { known in
+                let number = questions.withLock { questions in
+                    questions += 1
+                    return questions
+                }
+                return number == question ? known?.union([SampleID()]) : known
+            }
+        }
+        #expect(try await trial.sync().issue?.code == .badAnswer)
+        #expect(trial.peer.count("forgotten") == question)
+        try trial.expectBoth(hold: 2)
+        trial.peer.set { $0 = AnswerScript() }
+        #expect(try await trial.sync().issue == nil)
+        try trial.expectBoth(hold: 2)
+        try trial.finish()
+    }
+
     // MARK: When to come again
 
     @Test("A peer that says when to come again is asked then, and not before") func retryAfter() async throws {
-        let trial = try StoreTrial()
+        let trial = try BadStoreTrial()
         try trial.save(2)
         try await trial.engine.enable("there")
         trial.peer.set { $0.outcomes = { $0.map { _ in .busy(retryAfter: .seconds(1_000)) } } }

@@ -24,6 +24,58 @@ struct CallDeadlineTests {
         try trial.bench.finish()
     }
 
+    @Test(
+        "A sync with another store comes to its end though a call never returns, and tells it",
+        arguments: [
+            "availability", "greet", "meet", "pull", "acknowledge", "types", "digest", "push", "forgotten",
+        ]) func deadlineOfRecords(call: String) async throws
+    {
+        let trial = try BadStoreTrial()
+        try await trial.engine.enable("there")
+        try trial.save(2)
+        try trial.saveThere()
+        if call == "forgotten" {
+            // Only a peer that no longer knows a place in its feed is asked what it has deleted since.
+            try await trial.sync()
+            trial.peer.set { script in
+                script.memory = { $0 }
+                script.pullFailure = PeerError(.tokenExpired, "the place is forgotten")
+            }
+        }
+        let count = trial.peer.count(call)
+        try await trial.peer.leaveBehind(call, trial.calls) { try await trial.sync().issue }
+        #expect(trial.peer.count(call) == count + 1)
+        // The call still hangs while the next one is answered.
+        trial.peer.set { $0 = AnswerScript() }
+        #expect(try await trial.sync().issue == nil)
+        try trial.expectBoth(hold: 3)
+        try trial.finish()
+    }
+
+    @Test(
+        "A comparison with another store comes to its end though a call never returns, and tells it",
+        arguments: [
+            "greet", "meet", "types", "digest", "enumerate", "push",
+        ]) func deadlineOfComparison(call: String) async throws
+    {
+        let trial = try BadStoreTrial()
+        try await trial.engine.enable("there")
+        try trial.save(2)
+        try trial.saveThere()
+        try await trial.peer.leaveBehind(call, trial.calls) {
+            do {
+                try await trial.engine.reconcile("there")
+                return nil
+            } catch let issue as SyncIssue {
+                return issue
+            }
+        }
+        try await trial.engine.reconcile("there")
+        try trial.expectBoth(hold: 3)
+        #expect(try await trial.sync().issue == nil)
+        try trial.finish()
+    }
+
     @Test("A peer names a deadline of its own, and its calls may take that long") func ownDeadline() async throws {
         let trial = try BadAnswerTrial(limits: PeerLimits(deadline: .seconds(300)))
         try await trial.engine.enable(trial.bench.peer)

@@ -112,6 +112,57 @@ struct OrderOfVersionsTests {
         }
         #expect(health.live.map(\.sample.quantity.value) == [72])
     }
+
+    @Test(
+        "C22: where a database does not say what it calls a version it was sent, the deletion of an older version deletes nothing, and that of the sent version does",
+        arguments: [false, true])
+    func deletionUnderProvisionalLink(isOfSentVersion: Bool) async throws {
+        let trial = try BadAnswerTrial()
+        let bench = trial.bench
+        try await trial.engine.enable(bench.peer)
+        let sample = try bench.save(72)
+        for _ in 0..<2 { try await trial.sync() }
+        let first = try #require(bench.health.live.first).sample
+        func link() throws -> PeerLink? { try bench.store.read { try $0.link(peer: "health", sample: sample.id) } }
+        #expect(try link()?.idAtPeer == first.id && link()?.isProvisional == false)
+        trial.peer.set {
+            $0.outcomes = { outcomes in
+                outcomes.map { outcome -> PushOutcome in if case .done = outcome { .done() } else { outcome } }
+            }
+        }
+        bench.clock.advance(seconds: 60)
+        _ = try bench.save(73, id: sample.id)
+        try await trial.sync()
+        let entry = try #require(bench.health.live.first)
+        let (sent, provisional) = (entry.sample.version, try link())
+        #expect(entry.sample.id != first.id && sent > first.version)
+        #expect(provisional?.idAtPeer == first.id && provisional?.version == sent)
+        #expect(provisional?.isProvisional == true)
+        // The database tells of a deletion under the old id, and does not show the new version yet.
+        bench.health.forget(entry.sample.id)
+        if isOfSentVersion {
+            trial.peer.set {
+                $0.page = { page, _ in
+                    var page = page
+                    for index in page.deletions.indices { page.deletions[index].version = sent }
+                    return page
+                }
+            }
+        }
+        let report = try await trial.sync()
+        #expect(report.pulled.deleted == (isOfSentVersion ? 1 : 0))
+        if isOfSentVersion { return try trial.expectGone(sample) }
+        #expect(report.pulled.superseded == 1)
+        #expect(try bench.weights == [73])
+        #expect(try link() == provisional)
+        bench.health.bringBack(entry)
+        try await trial.sync()
+        #expect(try bench.weights == [73])
+        #expect(bench.held == [73])
+        #expect(try link()?.idAtPeer == entry.sample.id && link()?.isProvisional == false)
+        #expect(try bench.pending.isEmpty)
+        try bench.finish()
+    }
 }
 
 /// What a database of health no longer shows, or deleted before it was seen.

@@ -62,6 +62,48 @@ struct ClockTests {
         try bench.finish()
     }
 
+    @Test("C36: a day without anything to read is no year, though a clock a year ahead noted when the user was asked")
+    func asked() async throws {
+        let bench = try Bench(SyncPlan(types: [.stepCount: TypePlan(.pull)]))
+        try await bench.engine.enable(bench.peer)
+        bench.clock.advance(seconds: Self.year)
+        try await bench.sync()
+        let ahead = bench.clock.now
+        #expect(try bench.engine.session(bench.peer).state()[.stepCount].asked == ahead)
+        #expect(try bench.status().notices.isEmpty)
+        bench.clock.advance(seconds: -Self.year)
+        try await bench.sync()
+        #expect(try bench.engine.session(bench.peer).state()[.stepCount].asked == ahead)
+        #expect(try bench.status().notices.map(\.code) == [.nothingReadable])
+        try bench.finish()
+    }
+
+    @Test("C26: a comparison that a clock a year ahead began starts over, and misses nothing of what it passed then")
+    func comparing() async throws {
+        let bench = try Bench()
+        try await bench.engine.enable(bench.peer)
+        for hour in 1...3 { bench.health.save(bench.scale(80 + Double(hour), hour: hour)) }
+        try await bench.sync()
+        let ids = try bench.store.read { try $0.samples(of: .bodyMass) }.map(\.id)
+        let (peer, now) = (bench.peer, bench.clock.now)
+        // It has passed all samples without being shown one, as the comparison before it: continued, it would take them
+        // for deleted.
+        var left = PeerComparison(at: now + .seconds(Self.year))
+        (left.cursor, left.isSeen, left.missing) = (bench.time(0).cursor, true, ids)
+        let note = CheckNote(missing: Set(ids), check: left)
+        try await bench.store.write { txn in
+            var state = try txn.state(of: peer)
+            state[.bodyMass].checkDue = now
+            try txn.setState(state, of: peer)
+            try txn.setCheckNote(note, peer, .bodyMass)
+        }
+        try await bench.sync()
+        #expect(try bench.weights.sorted() == [81, 82, 83])
+        #expect(try bench.store.read { try $0.checkNote(peer, .bodyMass) } == CheckNote())
+        #expect(try bench.engine.session(peer).state()[.bodyMass].checkDue == nil)
+        try bench.finish()
+    }
+
     @Test(
         "What a locked database could not be told, or did not answer, is tried again soon, though it was put off by a clock a year ahead"
     )

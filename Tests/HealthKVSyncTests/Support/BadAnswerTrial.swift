@@ -25,11 +25,7 @@ struct BadAnswerTrial {
 
     /// Syncs while a call hangs, until the engine leaves it behind. It goes on with ``BadPeer/release()``.
     func leaveBehind(_ call: String) async throws {
-        peer.set { $0.hanging = [call] }
-        let work = Task { try await sync() }
-        try await endOfHanging()
-        #expect(try await work.value.issue?.code == .delayed)
-        peer.set { $0.hanging = [] }
+        try await peer.leaveBehind(call, calls) { try await sync().issue }
     }
 
     /// Expects that a sample is neither held at the peer nor here, and that nothing waits for the peer.
@@ -42,8 +38,28 @@ struct BadAnswerTrial {
 
     /// Lets the deadline of the call that hangs come.
     func endOfHanging(after seconds: Int = 61) async throws {
-        let peer = peer
-        try await until("the call that hangs") { peer.hung > 0 && !calls.sleepers.isEmpty }
+        try await peer.endOfHanging(calls, after: seconds)
+    }
+}
+
+extension BadPeer {
+    /// Does something while a call hangs, until the engine leaves the call behind. It must end with the issue that says
+    /// so.
+    ///
+    /// - Parameter calls: The clock of deadlines.
+    func leaveBehind(
+        _ call: String, _ calls: ManualClock, _ body: @escaping @Sendable () async throws -> SyncIssue?
+    ) async throws {
+        set { $0.hanging = [call] }
+        let work = Task { try await body() }
+        try await endOfHanging(calls)
+        #expect(try await work.value?.code == .delayed, "\(call)")
+        set { $0.hanging = [] }
+    }
+
+    /// Lets the deadline of the call that hangs come, on the clock of deadlines.
+    func endOfHanging(_ calls: ManualClock, after seconds: Int = 61) async throws {
+        try await until("the call that hangs") { hung > 0 && !calls.sleepers.isEmpty }
         calls.advance(seconds: seconds)
     }
 }

@@ -6,6 +6,8 @@ struct AnswerScript: Sendable {
     var operations: (@Sendable ([PushOperation]) -> Void)?
     var outcomes: (@Sendable ([PushOutcome]) -> [PushOutcome])?
     var page: (@Sendable (PullPage, PullRequest) -> PullPage)?
+    /// What a pull ends with.
+    var pullFailure: PeerError?
     var enumeration: (@Sendable (EnumerationPage, EnumerationRequest) -> EnumerationPage)?
     var totals: (@Sendable ([DayReading]) -> [DayReading])?
     var digest: (@Sendable (SyncDigest?) -> SyncDigest?)?
@@ -13,6 +15,8 @@ struct AnswerScript: Sendable {
     var forgotten: (@Sendable (Set<SampleID>?) -> Set<SampleID>?)?
     var acknowledgement: PeerError?
     var greeting: (@Sendable (PeerGreeting?) -> PeerGreeting?)?
+    /// What the peer remembers of the store; unless it is given, the peer remembers nothing.
+    var memory: (@Sendable (PeerMemory?) -> PeerMemory?)?
     /// Names of calls that do not return, whatever is done to end them.
     var hanging: Set<String> = []
 }
@@ -66,6 +70,7 @@ final class BadPeer<Inner: Peer>: Peer {
     }
     func pull(_ request: PullRequest) async throws(PeerError) -> PullPage {
         let script = await begin("pull")
+        if let error = script.pullFailure { throw error }
         let page = try await inner.pull(request)
         return script.page?(page, request) ?? page
     }
@@ -130,6 +135,9 @@ extension BadPeer: RecordPeer where Inner: RecordPeer {
         let forgotten = try await inner.forgotten(among: samples, since: token)
         return script.forgotten.map { $0(forgotten) } ?? forgotten
     }
-    // It remembers nothing of the store.
-    func meet(told: ChangeToken?) async throws(PeerError) -> PeerMemory? { nil }
+    func meet(told: ChangeToken?) async throws(PeerError) -> PeerMemory? {
+        let script = await begin("meet")
+        guard let memory = script.memory else { return nil }
+        return memory(try await inner.meet(told: told))
+    }
 }

@@ -72,6 +72,12 @@ enum GoodStore {
             Lane(type: NameTable.number(of: .stepCount, in: snapshot)!, duration: .hour), .least, in: snapshot)
     }
 
+    /// The value under a key of a table.
+    static func value(_ snapshot: borrowing Snapshot, _ table: TableCode, _ key: [UInt8]) throws -> [UInt8] {
+        guard let span = try snapshot.view.get(snapshot.tables[table], key) else { throw Refusal() }
+        return span.copied()
+    }
+
     /// The first key and value of a table.
     static func first(_ snapshot: borrowing Snapshot, _ table: TableCode) throws -> (key: [UInt8], value: [UInt8]) {
         var cursor = try snapshot.view.cursor(snapshot.tables[table])

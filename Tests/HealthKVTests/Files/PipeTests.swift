@@ -52,6 +52,54 @@ struct PipeTests {
         expectError(code) { try SampleStore.check(at: path) }
     }
 
+    @Test("A pipe with the name of a successor delays no opening, and is taken away by a writer")
+    func leftover() throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/store"
+        let next = path + "/" + FileReplacement.nextName
+        try makeStore(path)
+        #expect(unsafe mkfifo(next, 0o600) == 0)
+        var options = SampleStore.Options()
+        options.readOnly = true
+        let reader = try SampleStore.open(at: path, options: options)
+        #expect(try reader.read { try $0.count() } == 1)
+        try reader.close()
+        #expect(try SampleStore.check(at: path).isClean)
+        let store = try SampleStore.open(at: path)
+        #expect(FileSystem.size(of: next) == nil)
+        #expect(unsafe mkfifo(next, 0o600) == 0)
+        try store.compactInPlace()
+        #expect(FileSystem.size(of: next) == nil)
+        #expect(try store.read { try $0.count() } == 1)
+        try store.expectClean()
+        try store.close()
+    }
+
+    @Test("A pipe in place of the successor of a retired file is refused, and does not replace that file")
+    func successor() async throws {
+        let folder = TemporaryFolder()
+        let path = folder.path + "/store"
+        let next = path + "/" + FileReplacement.nextName
+        try makeStore(path)
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+            var options = SampleStore.Options()
+            options.limits.atReplacement = { if $0 == .retired { kill(getpid(), SIGKILL) } }
+            let store = try SampleStore.open(at: path, options: options)
+            try store.compactInPlace()
+        }
+        let kept = folder.path + "/kept"
+        #expect(FileSystem.rename(next, to: kept))
+        #expect(unsafe mkfifo(next, 0o600) == 0)
+        expectError(.replaced) { try SampleStore.open(at: path).close() }
+        expectError(.replaced) { try SampleStore.check(at: path) }
+        // With its successor put back, the store is whole.
+        #expect(FileSystem.remove(next) && FileSystem.rename(kept, to: next))
+        let store = try SampleStore.open(at: path)
+        #expect(try store.read { try $0.count() } == 1)
+        try store.expectClean()
+        try store.close()
+    }
+
     @Test("Small files, data files and lists of mounts are read from regular files only")
     func reads() throws {
         let folder = TemporaryFolder()

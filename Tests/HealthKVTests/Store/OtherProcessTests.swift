@@ -7,20 +7,23 @@ import Testing
 /// What an app's extension hears of the app's commits, in a folder that they share. The extension is a process of its
 /// own and opens the store for reading only.
 @Suite struct OtherProcessTests {
-    private static let commits = 5
-    private static let trials = 20
+    private static let commits = 20
+    /// How many of the commits must be heard of in time: on a busy machine a processor may come late.
+    private static let inTime = 15
+    /// How often all commits are tried: a machine may be busy for seconds.
+    private static let series = 3
 
-    /// On a busy machine a processor may come late, so the best of several trials counts, and in that each commit.
     @Test(
-        "A read-only observer hears of each commit of another process within a tenth of a second, woken or not",
+        "Of twenty commits of another process, a read-only observer hears of fifteen within a tenth of a second, woken or not",
         arguments: [true, false])
     func lag(isWoken: Bool) async throws {
-        var worst: [Duration] = []
-        for _ in 0..<OtherProcessTests.trials {
-            worst.append(try #require(await lags(isWoken: isWoken).max()))
-            if worst.last! < .milliseconds(100) { break }
+        var slowest: [Duration] = []
+        for _ in 0..<OtherProcessTests.series {
+            let lags = try await lags(isWoken: isWoken).sorted()
+            slowest.append(lags[OtherProcessTests.inTime - 1])
+            if slowest.last! < .milliseconds(100) { break }
         }
-        #expect(worst.min()! < .milliseconds(100), "the longest lag of each trial: \(worst)")
+        #expect(slowest.last! < .milliseconds(100), "the lag of the fifteenth commit in each series: \(slowest)")
     }
 
     /// How long after each commit of this process another one heard of it.

@@ -191,6 +191,70 @@ import TestSupport
         }
     }
 
+    /// A change in a frame.
+    private struct Change {
+        let offset: Int
+        let table: UInt8
+        let key: [UInt8]
+        let value: Range<Int>
+    }
+
+    /// The changes of all frames, in their order.
+    private static func changes(_ bytes: [UInt8], _ end: Int) -> [Change] {
+        func number(_ offset: Int, _ count: Int) -> Int {
+            (0..<count).reduce(0) { $0 | Int(bytes[offset + $1]) << (8 * $1) }
+        }
+        var (changes, frame): ([Change], Int) = ([], 0)
+        while frame + 40 <= end {
+            let count = number(frame + 16, 8)
+            guard count >= 40, count <= end - frame else { break }
+            var offset = frame + 40
+            while offset < frame + count {
+                let (key, value) = (number(offset + 1, 2), number(offset + 3, 4))
+                let start = offset + 7 + key
+                let next = value == Int(UInt32.max) ? start : start + value
+                changes.append(
+                    Change(
+                        offset: offset, table: bytes[offset], key: Array(bytes[offset + 7..<start]), value: start..<next
+                    ))
+                offset = next
+            }
+            frame += (count + 7) & ~7
+        }
+        return changes
+    }
+
+    @Test(
+        "A journal with a header or a chunk of a newer version, or with a table of a newer release, is no damage",
+        arguments: ["header", "chunk", "table"])
+    func newer(kind: String) throws {
+        let store = try filled(30)
+        let end = try #require(try known(store)).offset
+        let copy = try killedCopy()
+        let file = copy + "/" + StoreFiles.journal
+        var bytes = FileSystem.bytes(of: file)
+        let changes = Self.changes(bytes, end)
+        let last = try #require(changes.last)
+        #expect(last.table == TableCode.meta.rawValue && last.key == StoreHeader.key)
+        if kind == "table" {
+            bytes[last.offset] = try #require(TableCode.allCases.map(\.rawValue).max()) + 1
+        } else {
+            let isOfChunks = { (change: Change) in change.table == TableCode.chunks.rawValue && !change.value.isEmpty }
+            let raised = kind == "header" ? last : try #require(changes.last(where: isOfChunks))
+            var value = Array(bytes[raised.value])
+            NewerFormatTests.raise(&value)
+            bytes.replaceSubrange(raised.value, with: value)
+        }
+        Self.sign(&bytes, end)
+        FileSystem.write(bytes, to: file)
+        expectError(.newerFormat) {
+            let opened = try SampleStore.open(at: copy, options: Self.options())
+            defer { try? opened.close() }
+            return try values(opened)
+        }
+        try store.close()
+    }
+
     @Test(
         "A journal that cannot be read is an error: it may hold what nothing else does",
         arguments: ["short", "link", "pipe", "folder"])

@@ -55,4 +55,47 @@ struct RenamedSourceTests {
             try store.expectClean()
         }
     }
+
+    @Test(
+        "C33: a meal that its app saves again under another name is the same meal: no nutrient doubles, and it goes as one",
+        arguments: [true, false])
+    func meals(isOwn: Bool) throws {
+        let folder = TemporaryFolder()
+        func open(as source: Source) throws -> SampleStore {
+            var options = SampleStore.Options()
+            if isOwn { options.source = source }
+            return try SampleStore.open(at: folder.path + "/store", options: options)
+        }
+        let soup = Meal(id: "17", at: .day(0), name: "Soup", protein: 12, carbohydrates: 30, fat: 4)
+        let before = try open(as: old)
+        let first = try before.write { try $0.save(soup, source: isOwn ? .thisApp : old) }
+        #expect(first == Array(repeating: .inserted, count: 3))
+        let ids = try before.read { try $0.samples(group: soup.id) }.map(\.id)
+        try before.close()
+
+        let store = try open(as: new)
+        let source = isOwn ? Source.thisApp : new
+        var bowl = soup
+        bowl[.dietaryProtein] = Quantity(14, .gram)
+        bowl[.dietaryFatTotal] = nil
+        bowl[.dietaryFiber] = Quantity(5, .gram)
+        let edited = bowl
+        let second = try store.write { try $0.save(edited, source: source) }
+        #expect(second.count == 3 && second.count { $0 == .inserted } == 1)
+        #expect(second.allSatisfy { $0 != .vetoed && $0 != .older })
+        try store.read { txn in
+            let held = try txn.samples(group: edited.id)
+            #expect(held.count == 3 && Meal(held) == edited)
+            #expect(Set(held.map(\.id)).intersection(ids).count == 2)
+            #expect(held.contains { $0.source == new })
+            let meals = try txn.meals(from: .day(0), to: .day(1))
+            #expect(meals.map(\.amounts) == [[.dietaryProtein: 14, .dietaryCarbohydrates: 30, .dietaryFiber: 5]])
+            #expect(try txn.count() == 3)
+        }
+        #expect(try store.write { try $0.deleteMeal(id: edited.id, source: source) } == 3)
+        #expect(try store.read { try $0.count() } == 0)
+        #expect(try store.write { try $0.save(edited, source: source) } == Array(repeating: .vetoed, count: 3))
+        try store.expectClean()
+        try store.close()
+    }
 }

@@ -130,7 +130,34 @@ struct UndeleteTests {
         try store.close()
     }
 
-    @Test("A save that is to throw does so where it stores nothing, and only there")
+    // SEMANTICS C34: a save that stored nothing cannot be overlooked. Each function says what became of each sample,
+    // and `save(_:orThrow:)` throws. The compiler lets a caller ignore the result of all others.
+    @Test("C34: each way of saving says of which samples nothing was stored, and stores the others")
+    func everyWay() throws {
+        let (gone, other) = (entry(70), entry(71))
+        try store.write { txn in
+            _ = try txn.save(gone)
+            _ = try txn.delete(id: gone.id)
+        }
+        #expect(try store.write { try $0.save(gone) } == .vetoed)
+        #expect(try store.write { try $0.save([gone, other]) } == [.vetoed, .inserted])
+        #expect(try store.write { try $0.merge(gone) } == .vetoed)
+        var batch = SampleBatch()
+        batch.append(gone)
+        let whole = batch
+        #expect(try store.write { try $0.importBatch(whole) }.vetoed == 1)
+        #expect(throws: StoreError.self) { try store.write { try $0.save(gone, orThrow: true) } }
+        let meal = Meal(id: "17", at: .day(1), protein: 12, fat: 4)
+        #expect(try store.write { try $0.save(meal) } == [.inserted, .inserted])
+        #expect(try store.write { try $0.deleteMeal(id: meal.id) } == 2)
+        #expect(try store.write { try $0.save(meal) } == [.vetoed, .vetoed])
+        #expect(try store.write { try $0.save(group: meal.id, meal.samples()) } == [.vetoed, .vetoed])
+        #expect(try store.read { try $0.count() } == 1)
+        try store.expectClean()
+        try store.close()
+    }
+
+    @Test("C34: A save that is to throw does so where it stores nothing, and only there")
     func throwing() throws {
         var sample = entry()
         let saved = sample

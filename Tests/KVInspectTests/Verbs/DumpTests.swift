@@ -112,6 +112,8 @@ struct DumpTests {
         #expect(states.count { $0["kind"] as? String == "note" } == 1)
         let (from, to) = (try SampleStore.open(at: bench.path("S")), try SampleStore.open(at: bench.path("T")))
         #expect(try from.read { $0.epoch } != to.read { $0.epoch })
+        let (dumped, made) = (try from.info(), try to.info())
+        #expect(dumped.replica != made.replica && dumped.storeID != made.storeID)
         try from.close()
         try to.close()
         // Loading again adds only conflicts, which have no identity.

@@ -93,7 +93,11 @@ final class Site {
             sleep: { time in
                 // Timers of an engine that does not run must never fire.
                 guard runs else { return try await Task.sleep(for: .seconds(3_600)) }
-                while skew.time(clock) < time { try await Task.sleep(for: .milliseconds(5)) }
+                // As with the system's clock, a timer runs on if the device's clock is set meanwhile.
+                let begin = skew.time(clock)
+                guard time > begin else { return }
+                let end = clock.now.addingTimeInterval(Double(time.nanoseconds - begin.nanoseconds) / 1e9)
+                while clock.now < end { try await Task.sleep(for: .milliseconds(5)) }
             })
         options.callClock = SyncClock(
             now: { skew.time(clock) }, sleep: { _ in try await wire.waitForDeadline { health?.hungCalls ?? 0 } })

@@ -31,7 +31,13 @@ enum WireFault: String, CaseIterable, Sendable {
     static let ofWires: [WireFault] = [.lost, .answerLost, .doubled, .crashBefore, .crashAfter, .lockedBetween]
     /// The faults of a peer that violates its protocol.
     static let ofPeers: [WireFault] = [.outcomeMissing, .outcomesTooMany, .standsStill, .wrongPage, .neverReturns]
+    /// The faults of a named call.
+    static let ofCalls: [WireFault] = [.lost, .answerLost, .neverReturns]
 }
+
+/// The calls besides pull and push, whose faults are planned by name: if they met a fault that is planned without a
+/// name, old seeds would take another course.
+enum WireCall: String, CaseIterable, Sendable { case enumerate, acknowledge, greet, meet, digest, types, forgotten }
 
 /// Mistakes of an engine, simulated at the wire. The simulation must find each of them.
 enum Plant: String, CaseIterable, Sendable {
@@ -53,6 +59,7 @@ enum Plant: String, CaseIterable, Sendable {
 final class Wire: Sendable {
     private struct State {
         var fault: (kind: WireFault, left: Int)?
+        var callFault: (call: WireCall, kind: WireFault)?
         var crash: (step: SyncStep, left: Int)?
         var hasCrashed = false
         var met: [String: Int] = [:]
@@ -66,6 +73,8 @@ final class Wire: Sendable {
 
     /// Plans a fault of a later call.
     func plan(_ fault: WireFault, after calls: Int) { state.withLock { $0.fault = (fault, calls) } }
+    /// Plans a fault of the next call of a name.
+    func plan(_ fault: WireFault, of call: WireCall) { state.withLock { $0.callFault = (call, fault) } }
     /// Plans the step at which the process ends.
     func plan(crashAt step: SyncStep, after times: Int) { state.withLock { $0.crash = (step, times) } }
 
@@ -77,7 +86,7 @@ final class Wire: Sendable {
     func restart(whole: Bool = false) {
         let hung = state.withLock { state in
             state.hasCrashed = false
-            if whole { (state.fault, state.crash) = (nil, nil) }
+            if whole { (state.fault, state.callFault, state.crash) = (nil, nil, nil) }
             defer { (state.hung, state.isOverdue, state.overdueInHealth) = ([], false, 0) }
             return state.hung
         }
@@ -133,6 +142,16 @@ final class Wire: Sendable {
             }
             state.fault = nil
             state.met[planned.kind.rawValue, default: 0] += 1
+            return planned.kind
+        }
+    }
+
+    /// Returns the planned fault of a call, if any.
+    func next(_ call: WireCall) -> WireFault? {
+        state.withLock { state in
+            guard let planned = state.callFault, planned.call == call else { return nil }
+            state.callFault = nil
+            state.met["\(call.rawValue) \(planned.kind.rawValue)", default: 0] += 1
             return planned.kind
         }
     }
@@ -197,7 +216,23 @@ struct WirePeer<Inner: Peer>: Peer {
         switch wire.next([.lost, .standsStill]) {
         case .lost: throw PeerError(.transient, "the wire lost the call")
         case .standsStill: return EnumerationPage(samples: [], cursor: request.cursor ?? Array("0".utf8))
-        default: return try await inner.enumerate(request)
+        default: return try await pass(.enumerate) { () throws(PeerError) in try await inner.enumerate(request) }
+        }
+    }
+
+    /// Performs a call, unless its planned fault prevents that.
+    private func pass<Answer: Sendable>(
+        _ call: WireCall, _ body: () async throws(PeerError) -> Answer
+    ) async throws(PeerError) -> Answer {
+        switch wire.next(call) {
+        case .lost: throw PeerError(.transient, "the wire lost the call")
+        case .answerLost:
+            _ = try await body()
+            throw PeerError(.transient, "the wire lost the answer")
+        case .neverReturns:
+            await wire.hang()
+            throw PeerError(.transient, "the wire gave up")
+        default: return try await body()
         }
     }
 
@@ -233,7 +268,7 @@ struct WirePeer<Inner: Peer>: Peer {
     func wakeUps(for types: Set<SampleType>) -> AsyncStream<WakeUp> { inner.wakeUps(for: types) }
     func acknowledge(_ token: [UInt8], of type: SampleType) async throws(PeerError) {
         if wire.next([.lost]) != nil { throw PeerError(.transient, "the wire lost the call") }
-        try await inner.acknowledge(token, of: type)
+        try await pass(.acknowledge) { () throws(PeerError) in try await inner.acknowledge(token, of: type) }
     }
     var limits: PeerLimits { inner.limits }
 }
@@ -251,14 +286,20 @@ extension WirePeer: DatabasePeer where Inner: DatabasePeer {
 }
 
 extension WirePeer: RecordPeer where Inner: RecordPeer {
-    func greet(_ greeting: PeerGreeting) async throws(PeerError) -> PeerGreeting? { try await inner.greet(greeting) }
-    func meet(told: ChangeToken?) async throws(PeerError) -> PeerMemory? { try await inner.meet(told: told) }
-    func digest(of type: SampleType, in window: TimeRange) async throws(PeerError) -> SyncDigest? {
-        try await inner.digest(of: type, in: window)
+    func greet(_ greeting: PeerGreeting) async throws(PeerError) -> PeerGreeting? {
+        try await pass(.greet) { () throws(PeerError) in try await inner.greet(greeting) }
     }
-    func types() async throws(PeerError) -> Set<SampleType> { try await inner.types() }
+    func meet(told: ChangeToken?) async throws(PeerError) -> PeerMemory? {
+        try await pass(.meet) { () throws(PeerError) in try await inner.meet(told: told) }
+    }
+    func digest(of type: SampleType, in window: TimeRange) async throws(PeerError) -> SyncDigest? {
+        try await pass(.digest) { () throws(PeerError) in try await inner.digest(of: type, in: window) }
+    }
+    func types() async throws(PeerError) -> Set<SampleType> {
+        try await pass(.types) { () throws(PeerError) in try await inner.types() }
+    }
     func forgotten(among samples: [Sample], since token: [UInt8]) async throws(PeerError) -> Set<SampleID>? {
-        try await inner.forgotten(among: samples, since: token)
+        try await pass(.forgotten) { () throws(PeerError) in try await inner.forgotten(among: samples, since: token) }
     }
 }
 

@@ -38,6 +38,7 @@ extension World {
         if later.chance(percent: laterPercent) { try await stepLater() }
         if last.chance(percent: lastPercent) { try stepLast() }
         if fourth.chance(percent: fourthPercent) { try await stepFourth() }
+        if fifth.chance(percent: fifthPercent) { stepFifth() }
     }
 
     private func stepLast() throws {

@@ -25,6 +25,10 @@ final class World {
     var fourth: SeededGenerator
     /// The percentage of steps that are followed by an event of the fourth set.
     let fourthPercent: Int
+    /// Draws the fifth set of events.
+    var fifth: SeededGenerator
+    /// The percentage of steps that are followed by an event of the fifth set.
+    let fifthPercent: Int
     /// Whether two people may edit one sample concurrently if only the cloud links their devices.
     let editsApart: Bool
     /// Whether the run ends without requested comparisons: months pass, and engines compare on their own schedule.
@@ -75,6 +79,8 @@ final class World {
     static let firstOfLast: UInt64 = 1 << 32
     /// Seeds from here on have the fourth set of events, too.
     static let firstOfFourth: UInt64 = 1 << 40
+    /// Seeds from here on have the fifth set of events, too.
+    static let firstOfFifth: UInt64 = 1 << 41
 
     init(seed: UInt64, scratch: String, plant: Plant?, isLive: Bool = false) async throws {
         (self.seed, self.scratch, self.plant, self.isLive) = (seed, scratch, plant, isLive)
@@ -91,6 +97,8 @@ final class World {
         self.last = last
         fourth = SeededGenerator(seed: seed ^ 0xF0_47B5_0F5E_ED5)
         fourthPercent = !isLive && seed >= World.firstOfFourth ? fourth.pick([0, 5, 15]) : 0
+        fifth = SeededGenerator(seed: seed ^ 0xF1F7_4CA1_15FA_0175)
+        fifthPercent = !isLive && seed >= World.firstOfFifth ? fifth.pick([0, 10, 30]) : 0
         types = Site.weights + (meetsMore ? [.workout] + Site.nutrients : [])
         SimulatedIdentifiers.seed(seed)
         var options = SimulationOptions()

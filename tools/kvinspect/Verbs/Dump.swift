@@ -18,7 +18,9 @@ enum DumpVerb: Verb {
                 name: "all",
                 help:
                     "Also print sync state, which 'load' brings back: deletions, peers, what was purged, anchors, what waits for "
-                    + "peers, links, daily totals and conflicts. The store that is loaded is another replica."),
+                    + "peers, links, daily totals and conflicts. The store that is loaded is another replica. It has no content of "
+                    + "deleted samples, so they cannot be undeleted there, and no places of imports that were interrupted."
+            ),
             OptionDescription(
                 name: "raw",
                 help:
