@@ -114,7 +114,8 @@ let package = Package(
             name: "ColumnFormatTests", dependencies: ["ColumnFormat", "HealthModel", "TestSupport"],
             swiftSettings: shared),
         .testTarget(
-            name: "HealthKVTests", dependencies: ["HealthKV", "PageReader", "ColumnFormat", "LMDB", "TestSupport"],
+            name: "HealthKVTests",
+            dependencies: ["HealthKV", "PageReader", "ColumnFormat", "LMDB", "Salvage", "TestSupport"],
             exclude: ["Golden/v1", "Golden/v1-chunk-commits"],
             swiftSettings: shared),
         .testTarget(

@@ -3,8 +3,9 @@ import PageReader
 
 /// Looks for the tree of table names where no meta page leads to one.
 enum RootSearch {
-    /// More snapshots than this are not surveyed.
-    private static let surveys = 4
+    /// More snapshots than this are not surveyed; of the newest header, so many. An old page of table names leads to
+    /// that header, too, if its page was used for a header again, and only a survey tells the pages apart.
+    private static let (surveys, surveysOfNewest) = (4, 16)
 
     /// Returns the snapshots that leaf pages of the whole file lead to, newest first, and what all pages say of
     /// sessions. The transaction is that of the header to which each snapshot leads.
@@ -41,9 +42,10 @@ enum RootSearch {
         history.settle()
         // A killed transaction may have left its tree, and the next one took its number.
         if rules.asksSessions { found.removeAll { history.happened($0.stamp) == false } }
-        // A page that was copied, or written again, may lead to the same header.
-        let newest = found.sorted { $0.meta.transaction > $1.meta.transaction }.prefix(surveys)
-        return (newest.map(\.meta), history)
+        found.sort { ($0.meta.transaction, $0.meta.main.root) > ($1.meta.transaction, $1.meta.main.root) }
+        let newest = found.prefix { $0.meta.transaction == found[0].meta.transaction }.count
+        let count = max(surveys, min(newest, surveysOfNewest))
+        return (found.prefix(count).map(\.meta), history)
     }
 
     /// Notes what a value on a leaf page says of sessions.

@@ -127,6 +127,11 @@ struct Repair {
         report.recordsLost = Repair.lostRecords(salvage, filled)
         for (table, count) in unreachable { report.recordsLost[table.name] = count }
         let records = try tables.changeRecords()
+        if report.recordsLost[TableCode.changes.name] != nil,
+            Repair.tell(records, of: salvage.facts.map { 1...max(1, $0.commit) })
+        {
+            report.recordsLost[TableCode.changes.name] = nil
+        }
         if salvage.holes[.upkeep] != nil { try tables.restoreOperations(records) }
         if report.recordsLost[TableCode.changes.name] != nil { try tables.replaceChanges() }
         let (holes, loose, lanes) = try tables.tile(ChunkEncoder(pageSize: salvage.meta.pageSize))
@@ -134,6 +139,17 @@ struct Repair {
         remains = Repair.remains(salvage, loose)
         try tables.finish()
         return records
+    }
+
+    /// Returns `true` if change records tell of every one of some commits: then none is lost, wherever they were found.
+    private static func tell(_ records: [ChangeRecord], of commits: ClosedRange<UInt64>?) -> Bool {
+        guard let commits else { return false }
+        var next = commits.lowerBound
+        for record in records.sorted(by: { $0.commits.lowerBound < $1.commits.lowerBound }) {
+            guard record.commits.lowerBound <= next else { return false }
+            next = max(next, record.commit + 1)
+        }
+        return next > commits.upperBound
     }
 
     /// Returns how many records of each table are not there, if that is known: derived tables are rebuilt, chunks are
@@ -193,8 +209,8 @@ struct Repair {
             let place = Place(key: key, stamp: stamp)
             var item = remains[place] ?? SalvagedRows.Remains(key: key, stamp: stamp, origin: origin)
             item.origin = max(item.origin, origin)
-            item.hot = item.hot ?? hot
-            item.details = item.details ?? details
+            if let hot { item.hot.append(hot) }
+            if let details { item.details.append(details) }
             remains[place] = item
         }
         for chunk in loose {

@@ -9,13 +9,14 @@ import Salvage
 /// What was part of the store when it was damaged owns its whole span. An older state of a chunk fills what is left:
 /// its rows are certain where no later change record touches their place, and doubtful otherwise.
 struct SalvagedRows {
-    /// What is left of a chunk: its hot value, its details, or both.
+    /// What is left of a chunk: its hot value, its details, or both. A commit that wrote a chunk several times may have
+    /// left several of them.
     struct Remains {
         var key: ChunkKey
         var stamp: CommitStamp
         var origin: ValueOrigin
-        var hot: Part?
-        var details: Part?
+        var hot: [Part] = []
+        var details: [Part] = []
 
         var commit: UInt64 { stamp.commit }
 
@@ -30,8 +31,8 @@ struct SalvagedRows {
     /// Commits whose change records may be lost: nothing shows that a row of a state before one of them is current.
     private let unknown: [ClosedRange<UInt64>]
     private let includesDoubtful: Bool
-    /// The deletions in change records, by id.
-    private let deleted: [SampleID: UInt64]
+    /// The last deletion of each sample in change records.
+    private let deleted: [SampleID: FeedPlace]
     /// The mass operations in change records: a row that one of them removed may still be in a chunk.
     private let operations: [Intent]
     /// The spans that the newest state found of them owns.
@@ -60,9 +61,11 @@ struct SalvagedRows {
     ) {
         self.gaps = Dictionary(grouping: gaps, by: \.lane)
         (self.records, self.unknown, self.includesDoubtful) = (records, unknown, includesDoubtful)
-        var deleted: [SampleID: UInt64] = [:]
+        var deleted: [SampleID: FeedPlace] = [:]
         for record in records {
-            for deletion in record.deletions { deleted[deletion.id] = max(deleted[deletion.id] ?? 0, deletion.commit) }
+            for deletion in record.deletions {
+                deleted[deletion.id] = max(deleted[deletion.id] ?? deletion.place, deletion.place)
+            }
         }
         self.deleted = deleted
         operations = records.flatMap(\.operations)
@@ -79,15 +82,39 @@ struct SalvagedRows {
         }
         for item in order {
             guard gaps[item.key.lane] != nil else { continue }
-            func bytes(_ part: Remains.Part?) throws -> [UInt8]? {
+            func bytes(_ part: Remains.Part) throws -> [UInt8] {
                 switch part {
-                case nil: nil
                 case .bytes(let bytes): bytes
                 case .found(let value): try read(value)
                 }
             }
-            try fill(from: item, try bytes(item.hot), try bytes(item.details), in: &txn)
+            let pair = pairs(try item.hot.map(bytes), try item.details.map(bytes), item, txn.context)
+            try fill(from: item, pair.hot, pair.details, in: &txn)
         }
+    }
+
+    /// Returns the hot value and the details that belong together. Of several pairs it is the one that the commit wrote
+    /// last: its changes have the greatest ordinals.
+    private func pairs(
+        _ hot: [[UInt8]], _ details: [[UInt8]], _ item: Remains, _ context: ReadContext
+    ) -> (hot: [UInt8]?, details: [UInt8]?) {
+        if hot.count < 2, details.count < 2 { return (hot.first, details.first) }
+        var best: (hot: [UInt8], details: [UInt8], last: UInt32, rows: Int)?
+        for one in hot {
+            guard let key = hotKey(one, item), let chunk = try? HotChunk(one.rawBytes, key: key.rawBytes),
+                (try? chunk.verify()) != nil
+            else { continue }
+            for other in details {
+                guard let decoder = try? ChunkDecoder(hot: chunk, details: DetailsChunk(other.rawBytes, of: chunk)),
+                    let rows = try? decoder.rows(context)
+                else { continue }
+                let last = rows.lazy.filter { $0.commit == item.commit }.map(\.ordinal).max() ?? 0
+                // Without an insertion in between, fewer rows are later: others were deleted.
+                if let best, (best.last, -best.rows) >= (last, -rows.count) { continue }
+                best = (one, other, last, rows.count)
+            }
+        }
+        return best.map { ($0.hot, $0.details) } ?? (hot.first, details.first)
     }
 
     private mutating func fill(
@@ -117,10 +144,10 @@ struct SalvagedRows {
         if isSure || missing.isEmpty {
             var certain: [StoredRow] = []
             for row in rows where isOpen(row.point, lane) {
-                if try isRemoved(row, lane, in: txn.snapshot) { continue }
+                if try isDeleted(row) || isRemoved(row, lane, in: txn.snapshot) { continue }
                 if isSure || isCertain(row, lane, item) {
                     certain.append(row)
-                } else if deleted[row.id].map({ $0 > item.commit }) != true {
+                } else {
                     isSettled = false
                     doubtful[lane.type, default: Tally()].add(row.start)
                     if includesDoubtful { certain.append(row) }
@@ -158,7 +185,7 @@ struct SalvagedRows {
     }
 
     private func isCertain(_ row: StoredRow, _ lane: Lane, _ item: Remains) -> Bool {
-        !unknown.contains { $0.upperBound > item.commit } && deleted[row.id].map({ $0 > item.commit }) != true
+        !unknown.contains { $0.upperBound > item.commit }
             && !records.contains { record in
                 record.commits.upperBound > item.commit
                     && (record.spans.contains { $0.lane == lane && $0.starts.contains(row.start) })
@@ -175,6 +202,11 @@ struct SalvagedRows {
                             && $0.starts.upperBound >= span.lower.start
                     }
             }
+    }
+
+    /// Whether a change record says that the sample left its place after this state of it was written.
+    private func isDeleted(_ row: StoredRow) -> Bool {
+        deleted[row.id].map { $0 > FeedPlace(commit: row.commit, ordinal: row.ordinal) } ?? false
     }
 
     private func isRemoved(_ row: StoredRow, _ lane: Lane, in snapshot: Snapshot) throws -> Bool {

@@ -77,7 +77,7 @@ struct NewerFormatTests {
 
     /// Reads the first value of a table through a function that needs it. Returns `false` for a table without one: then
     /// the other copy of a name is read, or the value belongs to a part of the store that no function reads whole.
-    private func read(_ table: TableCode, _ txn: borrowing ReadTransaction) throws -> Bool {
+    private func read(_ table: TableCode, _ txn: borrowing HealthKV.ReadTransaction) throws -> Bool {
         switch table {
         // The first chunk of the table.
         case .chunks, .details: _ = try txn.samples(of: .bodyMass)

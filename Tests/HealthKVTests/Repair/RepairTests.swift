@@ -1,7 +1,8 @@
 import Foundation
-import HealthKV
 import TestSupport
 import Testing
+
+@testable import HealthKV
 
 /// What can be saved of a damaged store is saved, and nothing else.
 @Suite("Repair")
@@ -86,6 +87,76 @@ struct RepairTests {
                 #expect(found.count == known.count || report.isLossy, "seed \(seed), page \(page)")
             }
         }
+    }
+
+    private func zero(_ folder: String, where isTaken: (Int, Data) -> Bool) throws {
+        try damage(folder) { bytes in
+            for number in 0..<bytes.count / Self.pageSize {
+                let begin = number * Self.pageSize
+                guard isTaken(number, bytes[begin..<begin + Self.pageSize]) else { continue }
+                bytes.replaceSubrange(begin..<begin + Self.pageSize, with: Data(count: Self.pageSize))
+            }
+        }
+    }
+
+    @Test("Without metas and branch pages the newest state is repaired, not the whole but empty one of the beginning")
+    func noTree() throws {
+        let folder = TemporaryFolder()
+        let place = folder.path
+        let known = try makeStore(place + "/a")
+        // A page begins with its number, and has its kind at the 11th byte; 1 is a branch.
+        try zero(place + "/a") { number, page in
+            let head = Array(page.prefix(12))
+            let own = head.prefix(8).enumerated().reduce(0) { $0 | Int($1.element) << (8 * $1.offset) }
+            return number < 2 || own == number && head[10] == 1 && head[11] == 0
+        }
+        let report = try SampleStore.repair(at: place + "/a", to: place + "/b")
+        #expect(report.check.isClean && report.transactionsLost == 0)
+        let found = try values(place + "/b")
+        #expect(found == known, "\(found.count) of \(known.count): \(report.findings)")
+    }
+
+    @Test("Without the page of the header its copy brings identity, queue, ranking and shadowing back") func header()
+        throws
+    {
+        let folder = TemporaryFolder()
+        let place = folder.path
+        var known = try makeStore(place + "/first")
+        let id = try #require(known.keys.sorted().first)
+        let order = [RankedSource(SourceIdentity(bundle: "b", name: "B"), isUserEntered: nil)]
+        do {
+            let store = try SampleStore.open(at: place + "/first")
+            defer { try? store.close() }
+            try store.write { txn in
+                try txn.setPriority(order, of: .stepCount)
+                _ = try txn.enqueue(PendingOperation(peer: "p", kind: .save, sample: id, version: 1), of: .stepCount)
+            }
+            try store.setShadowing(of: .stepCount, true)
+            // No page of an older state is left in a compacted copy.
+            try store.compact(to: place + "/a")
+        }
+        let before = try #require(try PageListing.header(of: place + "/a"))
+        var pages: Set<Int> = []
+        try PageListing.read(place + "/a", meta: nil) { list in
+            try list.forEachPage { page in
+                if page.table == "meta" { pages.insert(Int(page.number)) }
+                return true
+            }
+        }
+        #expect(pages.count == 1)
+        try zero(place + "/a") { number, _ in pages.contains(number) }
+        let report = try SampleStore.repair(at: place + "/a", to: place + "/b")
+        #expect(report.check.isClean && report.lost.isEmpty && report.pending == 1, "\(report)")
+        #expect(report.recordsLost["pending"] == nil && report.recordsLost["peers"] == nil)
+        let after = try #require(try PageListing.header(of: place + "/b"))
+        #expect(after.storeID == before.storeID && after.epoch != before.epoch)
+        let found = try values(place + "/b")
+        let (mine, all) = (known.removeValue(forKey: id), known)
+        #expect(found[id] == mine && found.count == all.count + 1)
+        let store = try SampleStore.open(at: place + "/b")
+        defer { try? store.close() }
+        #expect(try store.read { try $0.priority(of: .stepCount) } == order)
+        #expect(try store.read { $0.snapshot.header.shadowing.values.contains(true) })
     }
 
     @Test("A destination that holds a store is refused") func taken() throws {

@@ -40,7 +40,8 @@ struct DamagedStoreTests {
         try bench.damageChunk("S") { first ? 0 : $0 - 1 }
         let types = try bench.run("types", "S", "--format", "jsonl")
         let lines = try types.lines()
-        #expect(types.code == 2 && lines.count == 2 && types.errors.contains("Of stepCount not everything"))
+        #expect(
+            types.code == 2 && lines.count == 2 && types.errors.contains("Some samples of stepCount cannot be read"))
         #expect(lines[0]["first"] != nil && lines[0]["first"] as? String == lines[0]["last"] as? String)
         #expect(lines[1]["samples"] as? Int == rows)
         #expect((lines[1]["first"] is String) != first && (lines[1]["last"] is String) == first)

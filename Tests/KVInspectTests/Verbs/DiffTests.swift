@@ -102,6 +102,12 @@ struct DiffTests {
         #expect(records.first?["setting"] as? String == "shadowing" && records.first?["b"] as? String == "true")
     }
 
+    @Test("An unknown type is refused with near names") func unknownType() throws {
+        for store in ["A", "B"] { try bench.load(store, line(1, 10)) }
+        let run = try bench.run("diff", "A", "B", "--type", "stepCuont")
+        #expect(run.code == 1 && run.errors.contains("Did you mean 'stepCount'"), "\(run.errors)")
+    }
+
     @Test("A folder without a store is an error, and nothing is made there") func missing() throws {
         try bench.load("A", Fixture.lines)
         let run = try bench.run("diff", "A", "B")

@@ -67,6 +67,47 @@ struct PagesTests {
         #expect(try pages.count == size && pages.contains { $0["state"] as? String == "lost" })
         let page = try bench.run("page", "S", "\(leaf)", "--format", "json").json()
         #expect(page["kind"] as? String == "other")
+        // A tree leads to it, and it is no page.
+        #expect(try bench.run("page", "S", "\(leaf)").code == 2)
+        #expect(try bench.run("page", "S", "\(leaf)", "--format", "json").json()["state"] as? String == "used")
+    }
+
+    private func change(_ body: (inout Data) -> Void) throws {
+        let file = URL(fileURLWithPath: bench.path("S/data.mdb"))
+        var bytes = try Data(contentsOf: file)
+        body(&bytes)
+        try bytes.write(to: file)
+    }
+
+    @Test("A meta page with an impossible page size is damage, and the other one still leads to the pages")
+    func impossibleSize() throws {
+        // The page size is at the 41st byte of a meta page.
+        try change { $0.replaceSubrange(40..<44, with: Data(count: 4)) }
+        for verb in [["pages", "S"], ["page", "S", "5"]] {
+            let run = try bench.run(verb + ["--meta", "0"], input: nil)
+            #expect(run.code == 2 && run.errors.contains("Meta page 0 does not lead to a snapshot"), "\(run.errors)")
+        }
+        #expect(try bench.run("pages", "S", "--meta", "1", "--limit", "3", "--format", "jsonl").lines().count == 3)
+    }
+
+    @Test("Without both meta pages a page is still decoded, and the list says why there is none") func noMeta() throws {
+        let leaf = try #require(
+            try bench.run("pages", "S", "--table", "names", "--format", "jsonl").lines().first?["page"] as? Int)
+        try change { $0.replaceSubrange(0..<8_192, with: Data(count: 8_192)) }
+        let list = try bench.run("pages", "S")
+        #expect(list.code == 2 && list.errors.contains("No meta page leads to a snapshot"), "\(list.errors)")
+        let run = try bench.run("page", "S", "\(leaf)", "--format", "json")
+        let page = try run.json()
+        #expect(run.code == 2 && page["kind"] as? String == "leaf" && page["state"] as? String == "lost")
+        let values = try #require(page["values"] as? [[String: Any]])
+        #expect(!values.isEmpty && values.allSatisfy { $0["table"] as? String == "names" })
+    }
+
+    @Test("A table that does not exist is refused with near names") func unknownTable() throws {
+        for verb in ["pages", "check"] {
+            let run = try bench.run(verb, "S", "--table", "chunk")
+            #expect(run.code == 1 && run.errors.contains("Did you mean 'chunks'"), "\(run.errors)")
+        }
     }
 
     @Test("A page shows its entries without keys and values, and with them if asked for") func decoded() throws {

@@ -172,6 +172,16 @@ struct ReportTests {
 
     // MARK: The file
 
+    @Test("Gaps of centuries are told, although no number of nanoseconds is that long") func centuries() throws {
+        let years =
+            ["1720-01-01T00:00:00Z"] + (0..<60).map { "2024-01-01T00:\($0 < 10 ? "0" : "")\($0):00Z" }
+            + ["2289-01-01T00:00:00Z"]
+        let lines = years.map { #"{"type":"bodyMass","start":"\#($0)","value":70,"unit":"kg","source":"Scale"}"# }
+        try bench.load("C", lines.joined(separator: "\n"))
+        let run = try bench.run("report", "C", "-o", bench.path("C.html"))
+        #expect(run.code == 0, "\(run.errors)")
+    }
+
     @Test("A file that exists is replaced with --force only, and nothing else is left")
     func overwriting() throws {
         try bench.load("S", Fixture.lines)

@@ -107,7 +107,8 @@ enum PageVerb: Verb {
                 // A page that a tree leads to and that is no page, or one that nothing accounts for.
                 isDamaged = page.kind == .other && (page.state == .lost || page.state == .used)
                 fields = PageFields.fields(of: page)
-                fields += PageFields.fields(of: list.contents(of: number), page, showsValues: arguments.flag("show-values"))
+                fields += PageFields.fields(
+                    of: list.contents(of: number), page, showsValues: arguments.flag("show-values"))
             }
         } catch let error as StoreError where error.code == .damaged && arguments.meta == nil {
             guard let (page, contents) = try PageListing.loosePage(number, of: arguments.store) else { throw error }

@@ -36,7 +36,8 @@ enum RepairVerb: Verb {
             }
         } else {
             report = try SampleStore.withSalvaged(
-                at: arguments.store, options: options, progress: { (try? progress.advance()) != nil }) { $1 }
+                at: arguments.store, options: options, progress: { (try? progress.advance()) != nil }
+            ) { $1 }
         }
         try Interruption.check()
         progress.finish()

@@ -184,6 +184,13 @@ struct RepairBase {
 
     func samples(on page: Int) -> Set<SampleID> { onPages[page] ?? [] }
 
+    /// Tells a branch page from a later page of a long value, which may begin with anything.
+    static func isBranch(_ bytes: [UInt8], _ number: Int) -> Bool {
+        let begin = number * DamagedBase.pageSize
+        let own = (0..<8).reduce(0 as UInt64) { $0 | UInt64(bytes[begin + $1]) << (8 * UInt64($1)) }
+        return own == UInt64(number) && bytes[begin + 10] == 1 && bytes[begin + 11] == 0
+    }
+
     /// Every sample of a store, as bytes.
     static func samples(of folder: String) throws -> [SampleID: [UInt8]] {
         var options = SampleStore.Options()
@@ -223,9 +230,7 @@ struct RepairBase {
                     first / size..<(first + value.count - 1) / size + 1
                 ))
         }
-        for number in 2..<bytes.count / size where bytes[number * size + 10] == 1 && bytes[number * size + 11] == 0 {
-            branches.append(number)
-        }
+        for number in 2..<bytes.count / size where RepairBase.isBranch(bytes, number) { branches.append(number) }
         var options = SampleStore.Options()
         (options.createIfMissing, options.readOnly) = (false, true)
         let store = try SampleStore.open(at: place, options: options)

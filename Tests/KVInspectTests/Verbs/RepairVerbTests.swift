@@ -1,0 +1,44 @@
+import Foundation
+import Testing
+
+@testable import kvinspect
+
+@Suite("repair")
+struct RepairVerbTests {
+    let bench: Workbench
+
+    init() throws {
+        bench = try Workbench()
+        let lines = (0..<300).map { number in
+            #"{"type":"stepCount","start":"2024-05-01T08:00:00Z","end":"2024-05-01T09:00:00Z","value":\#(number + 1),"unit":"count","source":"Phone \#(number)"}"#
+        }
+        try bench.load("A store", lines.joined(separator: "\n"))
+    }
+
+    @Test("The commands that put the new store in place can be pasted, whatever the folders are called") func commands()
+        throws
+    {
+        let file = URL(fileURLWithPath: bench.path("A store/data.mdb"))
+        var bytes = try Data(contentsOf: file)
+        bytes.replaceSubrange(0..<8_192, with: Data(count: 8_192))
+        try bytes.write(to: file)
+        let (old, new) = (bench.path("A store"), bench.path("it's new"))
+        let run = try bench.run("repair", old + "/", "--output", new)
+        #expect(run.code == 3, "\(run.errors)")
+        let prefix = "To use it: "
+        let line = try #require(run.output.split(separator: "\n").first { $0.hasPrefix(prefix) })
+        let shell = Process()
+        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+        shell.arguments = ["-c", String(line.dropFirst(prefix.count))]
+        try shell.run()
+        shell.waitUntilExit()
+        #expect(shell.terminationStatus == 0)
+        #expect(!bench.exists("it's new") && bench.exists("A store.damaged"))
+        #expect(try bench.run("check", "A store").code == 0)
+    }
+
+    @Test("A repair tells its progress as events") func progress() throws {
+        let run = try bench.run("repair", "A store", "--output", bench.path("N"), "--progress", "json")
+        #expect(run.code == 0 && run.errors.contains(#""done""#), "\(run.errors)")
+    }
+}
