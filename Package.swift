@@ -116,7 +116,7 @@ let package = Package(
         .testTarget(
             name: "HealthKVTests",
             dependencies: ["HealthKV", "PageReader", "ColumnFormat", "LMDB", "Salvage", "TestSupport"],
-            exclude: ["Golden/v1", "Golden/v1-chunk-commits"],
+            exclude: ["Golden/v1", "Golden/v1-chunk-commits", "Golden/v1-sessions"],
             swiftSettings: shared),
         .testTarget(
             name: "HealthKitSimulatorTests", dependencies: ["HealthKitSimulator", "TestSupport"],

@@ -42,6 +42,7 @@ struct Repair {
         var (gaps, remains): ([SalvagedTables.Gap], [SalvagedRows.Remains]) = ([], [])
         let records = try copy(salvage, into: partial, &gaps, &remains)
         try rebuild(partial, salvage, gaps, remains, records)
+        if !report.check.isClean { try rebuildAgain(partial) }
         report.isSound = report.isSound && !report.isLossy
     }
 
@@ -107,10 +108,7 @@ struct Repair {
         _ salvage: Salvage, into partial: String, _ gaps: inout [SalvagedTables.Gap],
         _ remains: inout [SalvagedRows.Remains]
     ) throws -> [ChangeRecord] {
-        var lmdb = Environment.Options()
-        (lmdb.isPrivate, lmdb.scratch) = (true, true)
-        lmdb.mapSize = max(1 << 20, min(lmdb.mapSize, FileSystem.fileSizeLimit ?? .max))
-        let environment = try Environment(folder: partial, options: lmdb)
+        let environment = try Environment(folder: partial, options: Repair.scratch)
         defer { _ = environment.close() }
         var tables = try SalvagedTables(environment)
         let filled = try tables.copy(salvage)
@@ -139,6 +137,14 @@ struct Repair {
         remains = Repair.remains(salvage, loose)
         try tables.finish()
         return records
+    }
+
+    /// How the new file is written before it has a name.
+    private static var scratch: Environment.Options {
+        var options = Environment.Options()
+        (options.isPrivate, options.scratch) = (true, true)
+        options.mapSize = max(1 << 20, min(options.mapSize, FileSystem.fileSizeLimit ?? .max))
+        return options
     }
 
     /// Returns `true` if change records tell of every one of some commits: then none is lost, wherever they were found.
@@ -337,6 +343,20 @@ struct Repair {
                         ordinal: deletion.ordinal, time: record.time), in: &txn)
             }
         }
+    }
+
+    /// Makes a store consistent in which records of several states contradict each other: a new feed leads to
+    /// everything, and what is derived is derived again.
+    private mutating func rebuildAgain(_ partial: String) throws {
+        try SalvagedTables.restartFeed(partial, Repair.scratch)
+        var options = SampleStore.Options()
+        options.createIfMissing = false
+        options.maintainsWhenIdle = false
+        let store = try SampleStore.open(at: partial, options: options)
+        defer { try? store.close() }
+        try store.rebuild()
+        report.check = try store.check()
+        report.findings.append("changes: records of several states contradicted each other, and the feed begins again")
     }
 
     // MARK: The report

@@ -22,6 +22,22 @@ struct SalvagedTables {
         try transaction.commit()
     }
 
+    /// Puts one record in the place of all change records of a store that is complete otherwise, and lets the next
+    /// rebuild count everything again.
+    static func restartFeed(_ folder: String, _ options: Environment.Options) throws {
+        let environment = try Environment(folder: folder, options: options)
+        defer { _ = environment.close() }
+        let tables = try SalvagedTables(environment)
+        try tables.inTransaction { transaction in
+            try tables.replaceChanges(in: &transaction)
+            var header = try StoreHeader.read(transaction.view, tables.tables)
+            header.transaction = UInt64(transaction.id)
+            header.recordSum = nil
+            try transaction.put(tables.tables[.meta], StoreHeader.key, header.value)
+        }
+        try environment.sync()
+    }
+
     private func inTransaction<Result>(_ body: (inout LMDB.WriteTransaction) throws -> Result) throws -> Result {
         var transaction = try environment.beginWrite()
         let result = try body(&transaction)

@@ -16,6 +16,8 @@ enum CrashHarness {
                CrashHarness repair --scratch FOLDER --count N --seed N [--jobs N] [--kind NAME] [--keep FOLDER]
                                    [--content NAME] [--lie]
                CrashHarness killed --scratch FOLDER --count N --seed N [--jobs N] [--keep FOLDER] [--lie]
+               CrashHarness mended --scratch FOLDER --count N --seed N [--jobs N] [--lie]
+               CrashHarness mend --store FOLDER --output FOLDER [--lie]
                CrashHarness session --store FOLDER --acks FILE --seed N --rows N [--commits N]
                CrashHarness forge --scratch FOLDER --count N --seed N [--jobs N] [--table NAME] [--keep FOLDER]
                                    [--trusting] [--talking] [--census]
@@ -51,6 +53,9 @@ enum CrashHarness {
             case "repair": try DamageTally.run(arguments, Array(words.dropFirst()), of: "repair")
             case "killed" where arguments.has("shard"): try KilledStores(arguments).judgeAll()
             case "killed": try DamageTally.run(arguments, Array(words.dropFirst()), of: "killed")
+            case "mended" where arguments.has("shard"): try RepairKills(arguments).judgeAll()
+            case "mended": try DamageTally.run(arguments, Array(words.dropFirst()), of: "mended")
+            case "mend": try RepairingProcess.run(arguments)
             case "session": try KilledSession.run(arguments)
             case "forge" where arguments.has("shard"): try ForgingRun(arguments).judgeAll()
             case "forge": try ForgingTally.run(arguments, Array(words.dropFirst()))

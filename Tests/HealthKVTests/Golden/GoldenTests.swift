@@ -1,17 +1,19 @@
 import ColumnFormat
 import Foundation
-import HealthKV
 import LMDB
 import TestSupport
 import Testing
+
+@testable import HealthKV
 
 /// The golden file was written by the release that introduced its format. It must be read for ever.
 ///
 /// `HEALTHKV_MAKE_GOLDEN=1` writes the last one again: only for a version that was never released.
 @Suite("Golden files")
 struct GoldenTests {
-    /// Files of format 1, as it came to be: the second one has commits in the keys of chunks.
-    static let names = ["v1", "v1-chunk-commits"]
+    /// Files of format 1, as it came to be: the second one has commits in the keys of chunks, the third one sessions in
+    /// its values and a second copy of its header.
+    static let names = ["v1", "v1-chunk-commits", "v1-sessions"]
 
     private static func folder(_ name: String) -> String {
         URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(name).path
@@ -81,6 +83,18 @@ struct GoldenTests {
         }
         #expect(try golden.read { try $0.deletedSample(id: GoldenHistory.id(50)) }?.isHidden == true)
         #expect(try fresh.check().findings == [])
+        if name == "v1-sessions" {
+            try golden.read { transaction in
+                #expect(transaction.snapshot.header.session != 0)
+                let tables = transaction.snapshot.tables
+                guard let value = try transaction.snapshot.view.get(tables[.upkeep], HeaderCopy.key) else {
+                    Issue.record("The header has no second copy")
+                    return
+                }
+                let copy = try HeaderCopy.read(value).header
+                #expect(copy.storeID == transaction.snapshot.header.storeID)
+            }
+        }
         try golden.close()
         try fresh.close()
     }
