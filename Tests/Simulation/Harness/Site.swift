@@ -201,6 +201,24 @@ final class Site {
         if reinstalls { install() } else { app?.launch() }
     }
 
+    /// Damages the file of the store, repairs it, and puts the new store in its place.
+    func repairStore(_ damage: (inout [UInt8]) -> Void) throws -> RepairReport {
+        engine = nil
+        _ = calls.take()
+        try store.close()
+        let file = URL(fileURLWithPath: folder + "/data.mdb")
+        var bytes = [UInt8](try Data(contentsOf: file))
+        damage(&bytes)
+        try Data(bytes).write(to: file)
+        let report = try SampleStore.repair(at: folder, to: folder + "-repaired")
+        try FileManager.default.removeItem(atPath: folder)
+        try FileManager.default.moveItem(atPath: folder + "-repaired", toPath: folder)
+        store = try SampleStore.open(at: folder, options: options)
+        restartWire()
+        app?.launch()
+        return report
+    }
+
     /// The values of own samples in the store.
     func values() throws -> [SampleID: Int] {
         var values: [SampleID: Int] = [:]

@@ -39,6 +39,7 @@ extension World {
         if last.chance(percent: lastPercent) { try stepLast() }
         if fourth.chance(percent: fourthPercent) { try await stepFourth() }
         if fifth.chance(percent: fifthPercent) { stepFifth() }
+        if sixth.chance(percent: sixthPercent) { try stepSixth() }
     }
 
     private func stepLast() throws {

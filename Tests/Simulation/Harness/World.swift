@@ -29,6 +29,10 @@ final class World {
     var fifth: SeededGenerator
     /// The percentage of steps that are followed by an event of the fifth set.
     let fifthPercent: Int
+    /// Draws the sixth set of events.
+    var sixth: SeededGenerator
+    /// The percentage of steps that are followed by an event of the sixth set.
+    let sixthPercent: Int
     /// Whether two people may edit one sample concurrently if only the cloud links their devices.
     let editsApart: Bool
     /// Whether the run ends without requested comparisons: months pass, and engines compare on their own schedule.
@@ -81,6 +85,8 @@ final class World {
     static let firstOfFourth: UInt64 = 1 << 40
     /// Seeds from here on have the fifth set of events, too.
     static let firstOfFifth: UInt64 = 1 << 41
+    /// Seeds from here on have the sixth set of events, too.
+    static let firstOfSixth: UInt64 = 1 << 42
 
     init(seed: UInt64, scratch: String, plant: Plant?, isLive: Bool = false) async throws {
         (self.seed, self.scratch, self.plant, self.isLive) = (seed, scratch, plant, isLive)
@@ -99,6 +105,8 @@ final class World {
         fourthPercent = !isLive && seed >= World.firstOfFourth ? fourth.pick([0, 5, 15]) : 0
         fifth = SeededGenerator(seed: seed ^ 0xF1F7_4CA1_15FA_0175)
         fifthPercent = !isLive && seed >= World.firstOfFifth ? fifth.pick([0, 10, 30]) : 0
+        sixth = SeededGenerator(seed: seed ^ 0x51C7_4E4A_12ED_F11E)
+        sixthPercent = !isLive && seed >= World.firstOfSixth ? sixth.pick([0, 3, 10]) : 0
         types = Site.weights + (meetsMore ? [.workout] + Site.nutrients : [])
         SimulatedIdentifiers.seed(seed)
         var options = SimulationOptions()
