@@ -32,6 +32,11 @@ public enum FileSystem {
     /// Returns the size of a file in bytes; `nil` if it does not exist.
     public static func size(of path: String) -> Int? { status(of: path).map { Int($0.st_size) } }
 
+    /// Returns how many bytes of a file take room on the disk: fewer than its size if it has holes.
+    public static func storedBytes(of path: String) -> Int? {
+        status(of: path).map { min(Int($0.st_size), Int($0.st_blocks) * 512) }
+    }
+
     /// Returns `true` if a path leads to a regular file.
     public static func isFile(_ path: String) -> Bool {
         status(of: path).map { $0.st_mode & S_IFMT == S_IFREG } ?? false

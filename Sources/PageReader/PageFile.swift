@@ -86,6 +86,24 @@ public final class PageFile: Sendable {
         }
     }
 
+    /// Returns the first place from `offset` on that is not in a hole of the file, as far as the file system tells; the
+    /// end of the file if there is none. A file can be a million times longer than what it stores.
+    public func dataOffset(from offset: UInt64) throws(PageFileError) -> UInt64 {
+        let size = try size()
+        guard case .descriptor(let descriptor) = storage, offset < size, let start = off_t(exactly: offset) else {
+            return min(offset, size)
+        }
+        #if canImport(Darwin)
+            let (seekData, none) = (SEEK_DATA, ENXIO)
+        #else
+            // Not among the constants of every C library.
+            let (seekData, none) = (3 as Int32, ENXIO)
+        #endif
+        let found = lseek(descriptor, start, seekData)
+        if found < 0 { return errno == none ? size : offset }
+        return max(offset, min(UInt64(found), size))
+    }
+
     /// Announces bytes that will be read soon, so that the disk can read them together. This is only a hint.
     func prefetch(_ range: Range<UInt64>) {
         guard case .descriptor(let descriptor) = storage, let start = Int(exactly: range.lowerBound),

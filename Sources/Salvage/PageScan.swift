@@ -20,6 +20,9 @@ struct PageScan {
         allowance = 4 * byteCount
     }
 
+    /// Whether the page that was read last may be in a hole of the file.
+    var isInHole: Bool { file.isInHole(page) }
+
     /// Returns the values that begin on a page, and the number of pages that a long value takes; 0 if none does.
     mutating func values(on number: UInt64, _ origin: ValueOrigin) throws -> (values: [FoundValue], pages: UInt64) {
         do throws(PageFileError) { try file.read(at: number * UInt64(pageSize), into: &page) } catch {

@@ -15,12 +15,16 @@ enum RootSearch {
         var (found, scratch): ([(meta: Meta, stamp: CommitStamp)], [UInt32]) = ([], [])
         var history = SessionHistory()
         var bytes = [UInt8](repeating: 0, count: pageSize)
-        for number in 2..<max(2, pages) {
+        var next: UInt64 = 2
+        while next < pages {
             try step()
+            let number = next
+            next += 1
             do throws(PageFileError) { try file.read(at: number * UInt64(pageSize), into: &bytes) } catch {
                 if error.isOfSystem { throw error }
                 continue
             }
+            if file.isInHole(bytes) { next = try file.pageWithData(from: next, pageSize: pageSize) }
             var tables: [SnapshotWalk.Table] = []
             switch LoosePage(bytes, number: number, scratch: &scratch) {
             case .names(let named): tables = named
@@ -79,5 +83,15 @@ enum RootSearch {
             if pages > (best?.pages ?? 0) { best = (size, pages) }
         }
         return best?.size
+    }
+}
+
+extension PageFile {
+    /// Whether a page may be in a hole of the file: its head is zero.
+    func isInHole(_ page: [UInt8]) -> Bool { page.prefix(16).allSatisfy { $0 == 0 } }
+
+    /// Returns the first page from a number on that is not in a hole.
+    func pageWithData(from number: UInt64, pageSize: Int) throws(PageFileError) -> UInt64 {
+        try dataOffset(from: number * UInt64(pageSize)) / UInt64(pageSize)
     }
 }

@@ -180,6 +180,7 @@ public struct Salvage {
             let found = try scan.values(on: number, origin)
             for value in found.values where isWanted(value) { note(value, rules) }
             number += max(1, found.pages)
+            if found.values.isEmpty, scan.isInHole { number = try file.pageWithData(from: number, pageSize: pageSize) }
         }
     }
 

@@ -173,7 +173,8 @@ package struct PageListing {
         (self.file, snapshot, pageSize, self.meta) = (file, meta, meta.pageSize, meta.index)
         transaction = meta.transaction
         pages = try file.size() / UInt64(meta.pageSize)
-        let map = PageMap(pages: Int(clamping: pages), pageSize: meta.pageSize)
+        // No tree leads behind the last page, and a file may be much longer than that.
+        let map = PageMap(pages: Int(clamping: min(pages, meta.lastPage + 1)), pageSize: meta.pageSize)
         var options = SnapshotWalk.Options()
         options.readsOverflowHeaders = true
         walk = SnapshotWalk(file, meta, options: options, onPage: map.add, visits: { _ in false }, visit: { _ in })

@@ -490,7 +490,7 @@ extension SampleStore {
         _ place: CopyPlace, _ folder: String, _ options: RepairOptions, _ progress: @escaping () -> Bool,
         _ body: (String, RepairReport) throws -> Result
     ) throws -> Result {
-        if let size = FileSystem.size(of: StoreFiles.dataPath(in: folder)),
+        if let size = FileSystem.storedBytes(of: StoreFiles.dataPath(in: folder)),
             let free = FileSystem.freeBytes(at: FileSystem.parent(of: place.folder)), free < size
         {
             throw StoreError(

@@ -37,6 +37,19 @@ struct RepairVerbTests {
         #expect(try bench.run("check", "A store").code == 0)
     }
 
+    @Test("A file that is a thousand times longer than what it stores is looked through at once") func sparse() throws {
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: bench.path("A store/data.mdb")))
+        try file.write(contentsOf: Data(count: 8_192))
+        try file.truncate(atOffset: 1 << 40)
+        try file.close()
+        let clock = ContinuousClock()
+        let began = clock.now
+        let run = try bench.run("repair", "A store", "--output", bench.path("N"))
+        #expect(run.code == 3, "\(run.errors)")
+        #expect(clock.now - began < .seconds(60))
+        #expect(try bench.run("page", "A store", "5").code == 2)
+    }
+
     @Test("A repair tells its progress as events") func progress() throws {
         let run = try bench.run("repair", "A store", "--output", bench.path("N"), "--progress", "json")
         #expect(run.code == 0 && run.errors.contains(#""done""#), "\(run.errors)")

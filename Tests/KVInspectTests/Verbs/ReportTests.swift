@@ -180,6 +180,9 @@ struct ReportTests {
         try bench.load("C", lines.joined(separator: "\n"))
         let run = try bench.run("report", "C", "-o", bench.path("C.html"))
         #expect(run.code == 0, "\(run.errors)")
+        // The page tells what the store holds, so nobody else may read it.
+        let attributes = try FileManager.default.attributesOfItem(atPath: bench.path("C.html"))
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
     }
 
     @Test("A file that exists is replaced with --force only, and nothing else is left")

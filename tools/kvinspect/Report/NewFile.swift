@@ -33,13 +33,15 @@ struct NewFile {
     /// Writes the bytes to a temporary name beside the file, and then gives it its name.
     func write(_ bytes: [UInt8]) throws {
         if replaces {
-            return try naming { try Data(bytes).write(to: URL(fileURLWithPath: path), options: .atomic) }
+            try naming { try Data(bytes).write(to: URL(fileURLWithPath: path), options: .atomic) }
+            return try naming { try NewFile.hide(path) }
         }
         let name = URL(fileURLWithPath: path).lastPathComponent
         let temporary = "\(NewFile.folder(of: path))/.\(name).\(UUID().uuidString).partial"
         defer { try? FileManager.default.removeItem(atPath: temporary) }
         try naming {
             try Data(bytes).write(to: URL(fileURLWithPath: temporary), options: .withoutOverwriting)
+            try NewFile.hide(temporary)
         }
         do {
             // Unlike a new name, a link never takes the place of a file that came meanwhile.
@@ -59,6 +61,11 @@ struct NewFile {
         } catch {
             throw Failure("\(path) cannot be written: \(FileReason.text(of: error)).")
         }
+    }
+
+    /// Lets nobody else read a file that tells what a store holds.
+    private static func hide(_ path: String) throws {
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
     }
 
     private static func folder(of path: String) -> String {

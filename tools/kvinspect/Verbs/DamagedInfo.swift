@@ -31,7 +31,9 @@ struct DamagedInfo {
             .init("format_version", header.map { .integer(Int64($0.formatVersion)) } ?? .null),
             .init("commit", header.map { .integer(Int64(clamping: $0.commit)) } ?? .null),
             .init("header_transaction", header.map { .integer(Int64(clamping: $0.transaction)) } ?? .null),
-            .init("file", .object([.init("bytes", .count(bytes))])),
+            // What only a store that can be opened tells.
+            .init("samples", .null), .init("types", .null), .init("pending", .null), .init("bytes_per_sample", .null),
+            .init("file", .object([.init("bytes", .count(bytes)), .init("live_bytes", .null)])),
         ] + metas
     }
 }
