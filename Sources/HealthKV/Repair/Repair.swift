@@ -125,9 +125,9 @@ struct Repair {
         report.recordsLost = Repair.lostRecords(salvage, filled)
         for (table, count) in unreachable { report.recordsLost[table.name] = count }
         let records = try tables.changeRecords()
-        if report.recordsLost[TableCode.changes.name] != nil,
-            Repair.tell(records, of: salvage.facts.map { 1...max(1, $0.commit) })
-        {
+        // Each record is found once, and there are as many as the store says, or they tell of every commit.
+        let isAll = records.count == salvage.entries(of: .changes)
+        if isAll || Repair.tell(records, of: salvage.facts.map { 1...max(1, $0.commit) }) {
             report.recordsLost[TableCode.changes.name] = nil
         }
         if salvage.holes[.upkeep] != nil { try tables.restoreOperations(records) }
@@ -403,7 +403,8 @@ struct Repair {
         }
         // Chunks of lanes of which nothing is left at all.
         let chunks = salvage.pieces.count { $0.table == .chunks && $0.isWhole && $0.origin >= .current }
-        let isShort = salvage.entries(of: .chunks).map { $0 > salvage.found[.chunks, default: 0] + chunks } ?? true
+        let there = salvage.found[.chunks, default: 0] + chunks + rows.filledChunks
+        let isShort = salvage.entries(of: .chunks).map { $0 > there } ?? true
         if salvage.holes[.chunks] != nil, isShort, !knowsCounts, report.lost.isEmpty {
             report.lost.append(Repair.part(nil, nil, nil, isCertain: false))
         }

@@ -42,6 +42,8 @@ struct SalvagedRows {
 
     private(set) var doubtful: [UInt32: Tally] = [:]
     private(set) var nameless: [UInt32: Tally] = [:]
+    /// The number of chunks outside the trees whose rows were taken.
+    private(set) var filledChunks = 0
     /// The ids whose samples are lost, by type.
     private(set) var strayIDs: [UInt32: Int] = [:]
 
@@ -157,6 +159,7 @@ struct SalvagedRows {
         }
         if isSure { try insertNameless(missing, chunk, lane, in: &txn) }
         if isSure || missing.isEmpty { covered[lane, default: []].append(span) }
+        if !isSure, missing.isEmpty { filledChunks += 1 }
         // Rows that were added since are in no older state, so change records have to show that there are none.
         if isSettled, isSure || isUntouched(span, since: item.commit) { settled[lane, default: []].append(span) }
     }
