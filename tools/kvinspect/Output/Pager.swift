@@ -34,7 +34,7 @@ final class Pager {
 
     /// Takes a part of the table. `atStart` is called before the pager takes the screen.
     func send(_ bytes: [UInt8], atStart: () -> Void) throws {
-        if let input { return try input.send(bytes) }
+        if let input { return try pass(bytes, to: input) }
         held += bytes
         heldLines += bytes.count { $0 == 0x0A }
         if heldLines > rows {
@@ -42,18 +42,34 @@ final class Pager {
             let input = start()
             let bytes = held
             held = []
+            try pass(bytes, to: input)
+        }
+    }
+
+    /// Passes a part of the table on. A pager that reads no more has been left by its reader, or could not be run.
+    private func pass(_ bytes: [UInt8], to input: OutputStream) throws {
+        do {
             try input.send(bytes)
+        } catch let error as OutputClosed {
+            try end()
+            throw error
         }
     }
 
     /// The table has ended: shows what fits, or waits until the reader has left the pager.
     func finish() throws {
-        guard let process else {
+        guard process != nil else {
             let bytes = held
             held = []
             return try terminal.send(bytes)
         }
-        try input?.close()
+        do { try input?.close() } catch is OutputClosed {}
+        try end()
+    }
+
+    /// Waits until the pager has ended, and takes the terminal back.
+    private func end() throws {
+        guard let process else { return }
         process.waitUntilExit()
         terminal.bringToForeground(getpgrp())
         // A shell that does not find a program, or may not run it, ends with these codes.
