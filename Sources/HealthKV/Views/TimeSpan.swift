@@ -37,6 +37,7 @@ extension Instant: TimeBound {
 }
 
 extension Date: TimeBound {
+    /// The instant of the date, or the end of time in its direction.
     public var boundingInstant: Instant {
         if let instant = try? Instant(self) { return instant }
         return timeIntervalSinceReferenceDate < 0 ? .distantPast : .distantFuture
@@ -52,18 +53,22 @@ extension TimeRange: TimeSpan {
 }
 
 extension DateInterval: TimeSpan {
+    /// From the start of the interval to its end.
     public var timeRange: TimeRange { TimeRange(from: start.boundingInstant, to: end.boundingInstant) }
 }
 
 extension Range: TimeSpan where Bound: TimeBound {
+    /// From the lower bound to the upper one.
     public var timeRange: TimeRange { TimeRange(from: lowerBound.boundingInstant, to: upperBound.boundingInstant) }
 }
 
 extension PartialRangeFrom: TimeSpan where Bound: TimeBound {
+    /// From the lower bound on.
     public var timeRange: TimeRange { TimeRange(from: lowerBound.boundingInstant) }
 }
 
 extension PartialRangeUpTo: TimeSpan where Bound: TimeBound {
+    /// Up to the upper bound.
     public var timeRange: TimeRange { TimeRange(to: upperBound.boundingInstant) }
 }
 

@@ -30,7 +30,8 @@ struct TimeSpanTests {
         return store
     }
 
-    @Test("A date interval, ranges of dates and of instants, and a range of the store ask the same") func forms() throws {
+    @Test("A date interval, ranges of dates and of instants, and a range of the store ask the same") func forms() throws
+    {
         let store = try store()
         let (from, to) = (date(3), date(6))
         let (first, last) = (try Instant(from), try Instant(to))
