@@ -16,6 +16,7 @@ let now = Instant(nanoseconds: 0)
 let a = now
 let b = now
 let calendar = Calendar(identifier: .gregorian)
+let monday = Date()
 
 /// A history that yields batches.
 struct History {

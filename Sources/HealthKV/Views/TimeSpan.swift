@@ -9,6 +9,8 @@ import HealthModel
 /// or instants.
 ///
 /// ```swift
+/// import Foundation
+///
 /// let week = DateInterval(start: .now - 7 * 86_400, end: .now)
 /// let steps = try store.read { try $0.samples(of: .stepCount, in: week) }
 /// let sinceMonday = try store.read { try $0.count(of: .stepCount, in: monday...) }
@@ -129,6 +131,8 @@ extension SampleReading where Self: ~Copyable {
     /// Returns statistics of a type in a range of time in any form, bucket by bucket.
     ///
     /// ```swift
+    /// import Foundation
+    ///
     /// let week = DateInterval(start: .now - 7 * 86_400, end: .now)
     /// let days = try store.read { try $0.statistics(.stepCount, by: .day, in: week) }
     /// ```
