@@ -85,7 +85,7 @@ struct SessionHistory {
         return heads.contains(stamp.session)
     }
 
-    /// Whether a commit of this number happened, whoever wrote it: one of the sessions that did was not killed.
+    /// Whether a commit of this number happened, in one session or another: the one that was not killed.
     func happened(commit: UInt64) -> Bool {
         guard let known else { return false }
         return commit <= known || commit == newest && heads.count > 1
