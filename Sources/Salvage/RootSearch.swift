@@ -3,9 +3,8 @@ import PageReader
 
 /// Looks for the tree of table names where no meta page leads to one.
 enum RootSearch {
-    /// More snapshots than this are not surveyed; of the newest header, so many. An old page of table names leads to
-    /// that header, too, if its page was used for a header again, and only a survey tells the pages apart.
-    private static let (surveys, surveysOfNewest) = (4, 16)
+    /// More snapshots than this are not surveyed.
+    private static let surveys = 4
 
     /// Returns the snapshots that leaf pages of the whole file lead to, newest first, and what all pages say of
     /// sessions. The transaction is that of the header to which each snapshot leads.
@@ -29,9 +28,7 @@ enum RootSearch {
             switch LoosePage(bytes, number: number, scratch: &scratch) {
             case .names(let named): tables = named
             case .leaf(let entries, _):
-                for entry in entries {
-                    note(Array(bytes[entry.value]), key: entry.key, in: &history, rules)
-                }
+                for entry in entries { note(Array(bytes[entry.value]), key: entry.key, in: &history, rules) }
             case .branch, .long, .other: continue
             }
             guard let table = tables.first(where: { $0.name == TableCode.meta.name }), !table.record.isEmpty,
@@ -46,10 +43,9 @@ enum RootSearch {
         history.settle()
         // A killed transaction may have left its tree, and the next one took its number.
         if rules.asksSessions { found.removeAll { history.happened($0.stamp) == false } }
-        found.sort { ($0.meta.transaction, $0.meta.main.root) > ($1.meta.transaction, $1.meta.main.root) }
-        let newest = found.prefix { $0.meta.transaction == found[0].meta.transaction }.count
-        let count = max(surveys, min(newest, surveysOfNewest))
-        return (found.prefix(count).map(\.meta), history)
+        // A page that was copied, or written again, may lead to the same header.
+        let newest = found.map(\.meta).sorted { $0.transaction > $1.transaction }.prefix(surveys)
+        return (Array(newest), history)
     }
 
     /// Notes what a value on a leaf page says of sessions.

@@ -1,5 +1,4 @@
 import ColumnFormat
-import LMDB
 import PageReader
 import Salvage
 

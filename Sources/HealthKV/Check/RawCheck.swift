@@ -29,7 +29,7 @@ struct RawCheck: ~Copyable {
         var finding = Finding(
             kind: kind, table: table, detail: detail, reference: key.map { CheckLog.reference($0) }, page: page)
         if let key { finding.locate(from: key, to: nil) }
-        _ = report.add(finding, limit: limit)
+        report.add(finding, limit: limit)
     }
 
     /// Notes that the check was stopped before its end.

@@ -204,6 +204,7 @@ public struct CheckReport: Sendable {
 extension CheckReport {
     /// Adds a finding. Once there are `limit`, it takes the place of the last of the least severe ones if it is worse
     /// than that; otherwise it is only counted. Returns its place, and whether it took the place of another.
+    @discardableResult
     mutating func add(_ finding: Finding, limit: Int) -> (index: Int, replaces: Bool)? {
         if findings.count < limit {
             findings.append(finding)

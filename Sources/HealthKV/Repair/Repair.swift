@@ -125,9 +125,9 @@ struct Repair {
         report.recordsLost = Repair.lostRecords(salvage, filled)
         for (table, count) in unreachable { report.recordsLost[table.name] = count }
         let records = try tables.changeRecords()
-        // Each record is found once, and there are as many as the store says, or they tell of every commit.
-        let isAll = records.count == salvage.entries(of: .changes)
-        if isAll || Repair.tell(records, of: salvage.facts.map { 1...max(1, $0.commit) }) {
+        // Wherever they were found, they are complete if the newest is the one that the header names, and there are as
+        // many as the store says. A page of an older state lacks the newest.
+        if records.count == salvage.entries(of: .changes), try records.last?.mark == tables.newestMark() {
             report.recordsLost[TableCode.changes.name] = nil
         }
         if salvage.holes[.upkeep] != nil { try tables.restoreOperations(records) }
@@ -145,17 +145,6 @@ struct Repair {
         (options.isPrivate, options.scratch) = (true, true)
         options.mapSize = max(1 << 20, min(options.mapSize, FileSystem.fileSizeLimit ?? .max))
         return options
-    }
-
-    /// Returns `true` if change records tell of every one of some commits: then none is lost, wherever they were found.
-    private static func tell(_ records: [ChangeRecord], of commits: ClosedRange<UInt64>?) -> Bool {
-        guard let commits else { return false }
-        var next = commits.lowerBound
-        for record in records.sorted(by: { $0.commits.lowerBound < $1.commits.lowerBound }) {
-            guard record.commits.lowerBound <= next else { return false }
-            next = max(next, record.commit + 1)
-        }
-        return next > commits.upperBound
     }
 
     /// Returns how many records of each table are not there, if that is known: derived tables are rebuilt, chunks are

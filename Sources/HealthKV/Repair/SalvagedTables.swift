@@ -152,6 +152,12 @@ struct SalvagedTables {
         return records
     }
 
+    /// Returns the mark of the newest change record, as the header has it.
+    func newestMark() throws -> UInt64 {
+        let transaction = try environment.beginRead()
+        return try StoreHeader.read(transaction.view, tables).mark
+    }
+
     /// Begins again the mass operations that change records tell of: how far they had come may be lost.
     func restoreOperations(_ records: [ChangeRecord]) throws {
         try inTransaction { transaction in

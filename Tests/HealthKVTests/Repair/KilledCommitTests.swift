@@ -10,7 +10,7 @@ import Testing
 /// record of sessions tells the two apart.
 @Suite("Repair after killed commits")
 struct KilledCommitTests {
-    private static let pageSize = 4_096
+    private static let pageSize = DataPages.size
     private static let source = Source(bundle: "a", name: "A")
 
     private func open(_ folder: String) throws -> SampleStore {
@@ -90,19 +90,9 @@ struct KilledCommitTests {
     /// Takes the meta pages and all branch pages.
     private func rob(_ folder: String) throws {
         let url = URL(fileURLWithPath: folder + "/data.mdb")
-        var bytes = try Data(contentsOf: url)
-        for begin in stride(from: 0, to: bytes.count, by: Self.pageSize)
-        where begin < 2 * Self.pageSize || isBranch(bytes[begin..<begin + 12], begin / Self.pageSize) {
-            bytes.replaceSubrange(begin..<begin + Self.pageSize, with: Data(count: Self.pageSize))
-        }
-        try bytes.write(to: url)
-    }
-
-    /// Tells a branch from a later page of a long value, which may begin with anything.
-    private func isBranch(_ head: Data, _ number: Int) -> Bool {
-        let head = Array(head)
-        let own = head.prefix(8).enumerated().reduce(0) { $0 | Int($1.element) << (8 * $1.offset) }
-        return own == number && head[10] == 1 && head[11] == 0
+        var bytes = [UInt8](try Data(contentsOf: url))
+        DataPages.zeroTrees(&bytes)
+        try Data(bytes).write(to: url)
     }
 
     private func values(_ folder: String) throws -> [SampleID: Double] {

@@ -7,7 +7,7 @@ import Testing
 /// What can be saved of a damaged store is saved, and nothing else.
 @Suite("Repair")
 struct RepairTests {
-    private static let pageSize = 4_096
+    private static let pageSize = DataPages.size
 
     private func makeStore(_ folder: String) throws -> [SampleID: Double] {
         var options = SampleStore.Options()
@@ -44,6 +44,14 @@ struct RepairTests {
         var bytes = try Data(contentsOf: url)
         change(&bytes)
         try bytes.write(to: url)
+    }
+
+    private func damagePages(_ folder: String, _ change: (inout [UInt8]) -> Void) throws {
+        try damage(folder) { data in
+            var bytes = [UInt8](data)
+            change(&bytes)
+            data = Data(bytes)
+        }
     }
 
     @Test("Without both meta pages every sample is back, and a second repair finds a sound store") func metas() throws {
@@ -89,27 +97,12 @@ struct RepairTests {
         }
     }
 
-    private func zero(_ folder: String, where isTaken: (Int, Data) -> Bool) throws {
-        try damage(folder) { bytes in
-            for number in 0..<bytes.count / Self.pageSize {
-                let begin = number * Self.pageSize
-                guard isTaken(number, bytes[begin..<begin + Self.pageSize]) else { continue }
-                bytes.replaceSubrange(begin..<begin + Self.pageSize, with: Data(count: Self.pageSize))
-            }
-        }
-    }
-
     @Test("Without metas and branch pages the newest state is repaired, not the whole but empty one of the beginning")
     func noTree() throws {
         let folder = TemporaryFolder()
         let place = folder.path
         let known = try makeStore(place + "/a")
-        // A page begins with its number, and has its kind at the 11th byte; 1 is a branch.
-        try zero(place + "/a") { number, page in
-            let head = Array(page.prefix(12))
-            let own = head.prefix(8).enumerated().reduce(0) { $0 | Int($1.element) << (8 * $1.offset) }
-            return number < 2 || own == number && head[10] == 1 && head[11] == 0
-        }
+        try damagePages(place + "/a") { DataPages.zeroTrees(&$0) }
         let report = try SampleStore.repair(at: place + "/a", to: place + "/b")
         #expect(report.check.isClean && report.transactionsLost == 0)
         let found = try values(place + "/b")
@@ -144,7 +137,7 @@ struct RepairTests {
             }
         }
         #expect(pages.count == 1)
-        try zero(place + "/a") { number, _ in pages.contains(number) }
+        try damagePages(place + "/a") { DataPages.zero(&$0) { pages.contains($0) } }
         let report = try SampleStore.repair(at: place + "/a", to: place + "/b")
         #expect(report.check.isClean && report.lost.isEmpty && report.pending == 1, "\(report)")
         #expect(report.recordsLost["pending"] == nil && report.recordsLost["peers"] == nil)

@@ -12,14 +12,8 @@ extension World {
         let waiting = try site.store.read { try $0.pending().count }
         let takesBranches = sixth.chance(percent: 50)
         let report = try site.repairStore { bytes in
-            let size = World.pageSize
-            for number in 0..<bytes.count / size {
-                let begin = number * size
-                let own = (0..<8).reduce(0 as UInt64) { $0 | UInt64(bytes[begin + $1]) << (8 * UInt64($1)) }
-                let isBranch = own == UInt64(number) && bytes[begin + 10] == 1 && bytes[begin + 11] == 0
-                guard takesBranches ? isBranch : number < 2 else { continue }
-                for offset in begin..<begin + size { bytes[offset] = 0 }
-            }
+            let whole = bytes
+            DataPages.zero(&bytes) { takesBranches ? DataPages.isBranch(whole, $0) : $0 < 2 }
         }
         forgetEngines()
         let what = takesBranches ? "branch pages" : "meta pages"
@@ -30,6 +24,4 @@ extension World {
         note("store\(site.number) is repaired without its \(what)")
         count("repair")
     }
-
-    private static let pageSize = 4_096
 }

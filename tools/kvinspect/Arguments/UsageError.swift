@@ -53,6 +53,12 @@ enum Suggestion {
         return ranked.sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }.prefix(limit).map(\.name)
     }
 
+    /// A question that names the nearest candidates, with a blank before it; empty if none is near.
+    static func question(_ word: String, among candidates: [String]) -> String {
+        let names = near(to: word, among: candidates, limit: 3).map { "'\($0)'" }
+        return names.isEmpty ? "" : " Did you mean \(names.joined(separator: " or "))?"
+    }
+
     /// The number of bytes to insert, delete or replace.
     private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var row = Array(0...right.count)

@@ -2,9 +2,6 @@ import HealthKV
 
 /// A type that neither the catalog nor the store knows: most likely the name is misspelled.
 enum UnknownType {
-    /// The most names that are suggested.
-    private static let suggestions = 3
-
     /// Refuses an unknown type, and names the types whose names are near.
     static func refuse(_ type: SampleType, in store: SampleStore) throws { try refuse(type, in: [store]) }
 
@@ -14,8 +11,7 @@ enum UnknownType {
         let known = try stores.flatMap { store in try store.read { try $0.knownTypes() } }
         if known.contains(type) { return }
         let names = Set(SampleType.catalog + known).map(\.shortName)
-        let near = Suggestion.near(to: type.identifier, among: names, limit: suggestions)
-        let question = near.isEmpty ? "" : " Did you mean \(near.map { "'\($0)'" }.joined(separator: " or "))?"
+        let question = Suggestion.question(type.identifier, among: names)
         throw Failure("No type is called '\(type.identifier)'.\(question) 'kvinspect types' lists those of the store.")
     }
 }

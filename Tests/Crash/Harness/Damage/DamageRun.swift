@@ -25,6 +25,17 @@ struct JudgedShare {
 
     var numbers: [Int] { (first..<max(first, last)).filter { $0 % shards == shard } }
 
+    /// Judges one case, which a signal may end, and prints its result. An error is a finding.
+    func judge(_ number: Int, _ words: String = "", _ body: () throws -> String) -> String {
+        say("at \(number)")
+        _ = alarm(JudgedShare.patience)
+        let result: String
+        do { result = try body() } catch { result = "wrong_\(error)" }
+        let told = result.replacing(" ", with: "_")
+        say([told, "\(number)", words].filter { !$0.isEmpty }.joined(separator: " "))
+        return told
+    }
+
     /// Keeps a file whose result is a finding.
     func keep(_ number: Int, _ bytes: [UInt8], _ result: String) throws {
         let isFine = ["right", "refused", "partly"].contains { result.hasPrefix($0) }

@@ -9,7 +9,7 @@ struct DamagedBase: Sendable {
     let ids: [SampleID]
     let deleted: [SampleID]
 
-    static let pageSize = 4_096
+    static let pageSize = DataPages.size
 
     /// The content of a base, with its share of the damaged files: small files are read a thousand times a second.
     enum Content: String, CaseIterable {

@@ -24,15 +24,7 @@ struct KilledStores {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         for number in share.numbers {
             var generator = SeededGenerator(seed: share.seed, part: number)
-            say("at \(number)")
-            _ = alarm(JudgedShare.patience)
-            let result: String
-            do {
-                result = try judge(&generator)
-            } catch {
-                result = "wrong_\(error)".replacing(" ", with: "_")
-            }
-            say("\(result) \(number)")
+            let result = share.judge(number) { try judge(&generator) }
             if let bytes = try? RawFile.bytes(of: store + "/data.mdb") { try share.keep(number, bytes, result) }
         }
     }
@@ -100,10 +92,7 @@ struct KilledStores {
 
     private func rob() throws {
         var bytes = try RawFile.bytes(of: store + "/data.mdb")
-        let size = DamagedBase.pageSize
-        for number in 0..<bytes.count / size where number < 2 || RepairBase.isBranch(bytes, number) {
-            for offset in number * size..<(number + 1) * size { bytes[offset] = 0 }
-        }
+        DataPages.zeroTrees(&bytes)
         try RawFile(store + "/data.mdb").replace(with: bytes)
     }
 }

@@ -27,20 +27,12 @@ struct RepairKills {
         try RawFile(old + "/data.mdb").replace(with: damaged)
         for number in share.numbers {
             var generator = SeededGenerator(seed: share.seed, part: number)
-            say("at \(number)")
-            _ = alarm(JudgedShare.patience)
-            let result: String
-            do {
-                result = try judge(number, base, damaged, &generator)
-            } catch {
-                result = "wrong_\(error)".replacing(" ", with: "_")
-            }
-            say("\(result) \(number)")
+            _ = share.judge(number) { try judge(base, damaged, &generator) }
         }
     }
 
     private func judge(
-        _ number: Int, _ base: RepairBase, _ damaged: [UInt8], _ generator: inout SeededGenerator
+        _ base: RepairBase, _ damaged: [UInt8], _ generator: inout SeededGenerator
     ) throws -> String {
         let process = try WorkingProcess(
             ["mend", "--output", new] + (lies ? ["--lie"] : []), store: old, journal: folder + "/none")

@@ -33,23 +33,14 @@ struct RepairRun {
             let base = known[content]!
             let kind = kind ?? RepairedDamage.allCases.randomElement(using: &generator)!
             let damaged = kind.done(to: base, number, &generator)
-            say("at \(number)")
-            _ = alarm(JudgedShare.patience)
-            let result = judge(damaged, base, kind)
-            say("\(result) \(number) \(content.rawValue) \(kind.rawValue)")
+            let result = share.judge(number, "\(content.rawValue) \(kind.rawValue)") {
+                try judge(damaged, base, kind)
+            }
             try share.keep(number, damaged.bytes, result)
         }
     }
 
-    private func judge(_ damaged: RepairedDamage.File, _ base: RepairBase, _ kind: RepairedDamage) -> String {
-        do {
-            return try judgeOnce(damaged, base, kind)
-        } catch {
-            return "wrong_\(error)".replacing(" ", with: "_")
-        }
-    }
-
-    private func judgeOnce(
+    private func judge(
         _ damaged: RepairedDamage.File, _ base: RepairBase, _ kind: RepairedDamage
     ) throws -> String {
         let (old, new, again) = (folder + "/old", folder + "/new", folder + "/again")
@@ -184,13 +175,6 @@ struct RepairBase {
 
     func samples(on page: Int) -> Set<SampleID> { onPages[page] ?? [] }
 
-    /// Tells a branch page from a later page of a long value, which may begin with anything.
-    static func isBranch(_ bytes: [UInt8], _ number: Int) -> Bool {
-        let begin = number * DamagedBase.pageSize
-        let own = (0..<8).reduce(0 as UInt64) { $0 | UInt64(bytes[begin + $1]) << (8 * UInt64($1)) }
-        return own == UInt64(number) && bytes[begin + 10] == 1 && bytes[begin + 11] == 0
-    }
-
     /// Every sample of a store, as bytes.
     static func samples(of folder: String) throws -> [SampleID: [UInt8]] {
         var options = SampleStore.Options()
@@ -230,7 +214,7 @@ struct RepairBase {
                     first / size..<(first + value.count - 1) / size + 1
                 ))
         }
-        for number in 2..<bytes.count / size where RepairBase.isBranch(bytes, number) { branches.append(number) }
+        for number in 2..<bytes.count / size where DataPages.isBranch(bytes, number) { branches.append(number) }
         var options = SampleStore.Options()
         (options.createIfMissing, options.readOnly) = (false, true)
         let store = try SampleStore.open(at: place, options: options)
