@@ -52,8 +52,8 @@ struct Diet {
         try await diet.connect(.onboarding)
         var soup = Meal(
             id: "5B2C", at: try Instant(Date()), name: "Lentil soup", energy: Quantity(412, .kilocalorie),
-            protein: 21.5,
-            carbohydrates: 55, fat: 9.25, metadata: ["DietAppLogId": .string("5B2C")])
+            protein: .grams(21.5),
+            carbohydrates: .grams(55), fat: .grams(9.25), metadata: ["DietAppLogId": .string("5B2C")])
         try await diet.log(soup)
         try await diet.sync.sync()
         expect("a logged meal is in Health", inHealth(.dietaryEnergyConsumed) == 1 && inHealth(.dietaryProtein) == 1)

@@ -32,6 +32,8 @@ public enum ModelError: Error, Hashable, Sendable {
     case unknownActivity
     /// A field that samples of this kind or origin cannot have.
     case misplacedField(String)
+    /// A text that is not a filter of samples, at the position of a letter, counted from 1.
+    case malformedFilter(position: Int, expected: String)
     /// Columns of a batch with different lengths, or an index outside its dictionary.
     case malformedBatch(String)
 }
@@ -63,6 +65,8 @@ extension ModelError: CustomStringConvertible {
         case .numberOutOfRange(let field):
             "The number of \(field) is out of range\(ModelError.bounds(of: field).map { ": \($0)" } ?? "")."
         case .misplacedField(let field): "A sample of this kind or origin has no \(field)."
+        case .malformedFilter(let position, let expected):
+            "The filter is not understood at letter \(position), where this is expected: \(expected)."
         case .malformedBatch(let what): "The batch is not consistent: \(what)."
         }
     }

@@ -33,6 +33,10 @@ public struct Salvage {
     /// Whether some of the values that no tree explains may be of commits that never happened: several sessions wrote
     /// commits of their numbers, and nothing tells which of them happened.
     public private(set) var isOfDoubtfulSessions = false
+    /// Whether chunks that no tree leads to are taken for current although nothing proves it. That is so where pages
+    /// are cut off and the list of free pages with them: the chunks may be older states, and deletions may be among
+    /// what is lost.
+    public let presumes: Bool
 
     public var meta: Meta { survey.meta }
     /// What the header of the store says, if it is sound.
@@ -84,7 +88,7 @@ public struct Salvage {
             let known = metas.newest?.transaction ?? 0
             for candidate in candidates where Salvage.isOpen(candidate, known, best, metas) {
                 let other = try TreeSurvey(file, candidate, rules, step)
-                if let present = best, !Salvage.isBetter(other, than: present, history) { continue }
+                if let present = best, !Salvage.isBetter(other, than: present, hasMeta, history) { continue }
                 // The meta page of this very snapshot also knows the free pages.
                 (best, hasMeta) = (other, false)
                 if other.isWhole { break }
@@ -92,10 +96,18 @@ public struct Salvage {
             let newest = max(candidates.first?.transaction ?? 0, known)
             if !hasMeta, let found = best?.meta.transaction { lost = newest > found ? newest - found : 0 }
         }
-        guard let best else { throw Refusal.noStore }
-        (survey, self.hasMeta, transactionsLost, self.history) = (best, hasMeta, lost, history)
-        findings = metas.findings + best.walk.findings
-        if !best.holes.isEmpty { try searchPages(byteCount, rules) }
+        // Without a page that leads to the tables, all values are looked for by their own headers.
+        let rootless = Meta(
+            names: byteCount / UInt64(pageSize), tables: 0, transaction: 0, lastPage: byteCount / UInt64(pageSize),
+            pageSize: pageSize)
+        let found = try best ?? TreeSurvey(file, rootless, rules, step)
+        presumes =
+            !found.knowsFreePages
+            && (found.walk.tables.isEmpty || found.walk.findings.contains { $0.kind == .pageOutOfRange })
+        (survey, self.hasMeta, transactionsLost, self.history) = (found, hasMeta, lost, history)
+        findings = metas.findings + found.walk.findings
+        if !found.holes.isEmpty { try searchPages(byteCount, rules) }
+        if best == nil, !pieces.contains(where: { $0.table == .chunks && $0.isWhole }) { throw Refusal.noStore }
     }
 
     /// Returns `true` if another snapshot is worth more than a present one that is not whole.
@@ -103,7 +115,11 @@ public struct Salvage {
     /// What the trees of a snapshot do not lead to is looked for on all pages, but the transactions behind it are lost,
     /// even if an older one is whole: a store that was just created is. So an older one is better only if it is of the
     /// transaction before, and the present one may never have happened: then pages of it may be missing.
-    private static func isBetter(_ other: TreeSurvey, than present: TreeSurvey, _ history: SessionHistory) -> Bool {
+    private static func isBetter(
+        _ other: TreeSurvey, than present: TreeSurvey, _ hasMeta: Bool, _ history: SessionHistory
+    ) -> Bool {
+        // The state of a sound meta page has happened, even if not one of its trees can be read.
+        if hasMeta, present.facts == nil, other.meta.transaction < present.meta.transaction { return false }
         if let facts = present.facts, facts.transaction == present.meta.transaction,
             other.meta.transaction < facts.transaction
         {
@@ -186,7 +202,7 @@ public struct Salvage {
 
     /// Keeps a value, unless its commit never happened or was never part of the snapshot.
     private mutating func note(_ value: FoundValue, _ rules: SalvageRules) {
-        guard rules.asksSessions else { return pieces.append(value) }
+        guard rules.asksSessions else { return keep(value) }
         if value.origin < .current, let known = facts?.stamp {
             // No commit that happened is behind the header, and the commit of the header is that of its session.
             if value.commit > known.commit { return }
@@ -197,6 +213,13 @@ public struct Salvage {
         if happened == nil, value.origin == .unsure, history.isShared(value.commit), value.commit != facts?.commit {
             isOfDoubtfulSessions = true
         }
+        keep(value)
+    }
+
+    private mutating func keep(_ value: FoundValue) {
+        var value = value
+        let isOfChunk = value.table == .chunks || value.table == .details
+        if presumes, isOfChunk, value.origin == .unsure { value.origin = .current }
         pieces.append(value)
     }
 

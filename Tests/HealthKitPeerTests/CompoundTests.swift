@@ -8,8 +8,9 @@ import Testing
 @Suite struct CompoundTests {
     private func porridge(_ bench: PeerBench) throws -> [Sample] {
         let meal = Meal(
-            id: "log-17", at: try bench.instant(0), name: "Porridge", energy: Quantity(310, .kilocalorie), protein: 11,
-            fiber: 8.2)
+            id: "log-17", at: try bench.instant(0), name: "Porridge", energy: Quantity(310, .kilocalorie),
+            protein: .grams(11),
+            fiber: .grams(8.2))
         return meal.samples().map { sample in
             var sample = sample
             sample.version = 1

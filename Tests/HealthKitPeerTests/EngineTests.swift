@@ -137,7 +137,7 @@ import Testing
             try phone.app.record("BodyMass", 70 + seconds, "kg", from: phone.clock.now.addingTimeInterval(seconds))
         }
         try await phone.begin()
-        let held = try phone.store.read { try $0.samples(of: .bodyMass) }
+        let held = try phone.store.blockingRead { try $0.samples(of: .bodyMass) }
         #expect(held.map(\.quantity.value) == [70, 130])
         try phone.edit(held[0].id, to: 69)
         try await phone.store.write { _ = try $0.delete(id: held[1].id) }
@@ -168,15 +168,16 @@ import Testing
         let first = try await Phone(.dietApp)
         try await first.begin()
         let meal = Meal(
-            id: "log-17", at: try first.at(0), name: "Porridge", energy: Quantity(310, .kilocalorie), protein: 11,
-            carbohydrates: 54, fat: 6)
+            id: "log-17", at: try first.at(0), name: "Porridge", energy: Quantity(310, .kilocalorie),
+            protein: .grams(11),
+            carbohydrates: .grams(54), fat: .grams(6))
         try await first.store.write { txn in for sample in meal.samples() { _ = try txn.save(sample) } }
         try await first.settle()
         #expect(first.device.contents(of: SampleType.food.identifier).map(\.value) == [4])
         #expect(try first.pending() == 0)
         let second = try await Phone(.dietApp, clock: first.clock, device: first.device)
         try await second.begin()
-        let found = try second.store.read { try $0.samples(group: "log-17") }
+        let found = try second.store.blockingRead { try $0.samples(group: "log-17") }
         #expect(found.count == 4)
         #expect(Meal(found)?.name == "Porridge")
     }

@@ -25,8 +25,8 @@ import Testing
 
     private func eat(on phone: Phone, id: String = "log-17") throws {
         let meal = Meal(
-            id: id, at: try phone.at(0), name: "Porridge", energy: Quantity(310, .kilocalorie), protein: 11,
-            carbohydrates: 54, fat: 6)
+            id: id, at: try phone.at(0), name: "Porridge", energy: Quantity(310, .kilocalorie), protein: .grams(11),
+            carbohydrates: .grams(54), fat: .grams(6))
         try phone.store.write { txn in for sample in meal.samples() { _ = try txn.save(sample) } }
     }
 
@@ -74,7 +74,7 @@ import Testing
         #expect(try status(phone).waiting.isEmpty)
         #expect(try status(phone).issue == nil)
         #expect(try phone.pending() == 0)
-        let held = try phone.store.read { try $0.samples(group: "log-17") }
+        let held = try phone.store.blockingRead { try $0.samples(group: "log-17") }
         #expect(held.count == 4)
         #expect(held.allSatisfy { $0.version == 1 })
         let saves = phone.device.count(of: .save)
@@ -90,8 +90,9 @@ import Testing
         let bench = try await PeerBench()
         bench.device.setAccess(of: bench.app, to: SampleType.dietaryFiber.identifier, sharing: .denied)
         let samples = Meal(
-            id: "log-17", at: try bench.instant(0), name: "Porridge", energy: Quantity(310, .kilocalorie), protein: 11,
-            fiber: 8.2
+            id: "log-17", at: try bench.instant(0), name: "Porridge", energy: Quantity(310, .kilocalorie),
+            protein: .grams(11),
+            fiber: .grams(8.2)
         ).samples().map { sample in
             var sample = sample
             sample.version = 1
@@ -134,6 +135,6 @@ import Testing
         #expect(phone.health == [60])
         #expect(phone.device.count(of: .save) == 1)
         #expect(try status(phone).quarantined == 50)
-        #expect(try phone.store.read { try $0.pending(for: "HealthKit") }.allSatisfy { !$0.reason.isEmpty })
+        #expect(try phone.store.blockingRead { try $0.pending(for: "HealthKit") }.allSatisfy { !$0.reason.isEmpty })
     }
 }

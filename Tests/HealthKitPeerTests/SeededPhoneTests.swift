@@ -83,7 +83,7 @@ struct TwoPhones {
     mutating func step() async throws {
         let phone = phones[random.number(0..<2)]
         entries += 1
-        let authored = try phone.store.read { try $0.samples(SampleQuery(.bodyMass, includeShadowed: true)) }
+        let authored = try phone.store.blockingRead { try $0.samples(SampleQuery(.bodyMass, includeShadowed: true)) }
             .filter { $0.origin == .authored }
         switch random.number(0..<14) {
         case 0, 1: try phone.weigh(60 + entries, at: entries)

@@ -15,13 +15,13 @@ struct SharedPartsTests {
         let saved = sample
         _ = try await first.store.write { try $0.save(saved) }
         for phone in [first, second] { try await phone.settle() }
-        var edit = try #require(try second.store.read { try $0.sample(id: saved.id) })
+        var edit = try #require(try second.store.blockingRead { try $0.sample(id: saved.id) })
         (edit.group, edit.timeZone, edit.device) = ("dinner", "Asia/Tokyo", Device(name: "Balance"))
         edit.version = 0
         let edited = edit
         _ = try await second.store.write { try $0.save(edited) }
         for phone in [second, first] { try await phone.settle() }
-        let held = try #require(try first.store.read { try $0.sample(id: saved.id) })
+        let held = try #require(try first.store.blockingRead { try $0.sample(id: saved.id) })
         #expect(held.version == 2)
         #expect(held.group == "dinner" && held.timeZone == "Asia/Tokyo" && held.device == Device(name: "Balance"))
         #expect(held.count == 3)

@@ -57,7 +57,8 @@ import Testing
         #expect(held.version == 1)
         #expect(held.workout == sample.workout)
         #expect(try phone.pending() == 0)
-        #expect(try phone.store.read { try $0.link(peer: "HealthKit", sample: sample.id) }?.isProvisional == false)
+        #expect(
+            try phone.store.blockingRead { try $0.link(peer: "HealthKit", sample: sample.id) }?.isProvisional == false)
     }
 
     @Test("C25: an edit of the duration alone reaches HealthKit, and a reinstalled app finds the app's own value again")

@@ -49,7 +49,7 @@ MUTANTS = [
     Mutant("long-readers", "HealthKVTests.ReaderHazardTests/longReader", STORE + "StoreCore+Reading.swift",
            "guard age > options.limits.longReader,", "guard !MUTANT, age > options.limits.longReader,"),
     Mutant("bounded-readers", "HealthKVTests.ReaderHazardTests/boundedReader", "Sources/HealthKV/Transactions/ReadContext.swift",
-           "guard let ticket, ticket.isExpired else", "guard let ticket, ticket.isExpired, !MUTANT else"),
+           "guard ticket.isExpired else", "guard ticket.isExpired, !MUTANT else"),
     Mutant("stale-readers", "HealthKVTests.ReaderHazardTests/staleReaders", "Sources/LMDB/Environment+Maintenance.swift",
            "let code = unsafe mdb_reader_check(raw, &count)",
            "let code = MUTANT ? MDB_SUCCESS : unsafe mdb_reader_check(raw, &count)"),

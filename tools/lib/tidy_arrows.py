@@ -3,7 +3,7 @@ import re
 
 # From the bottom to the top. A folder that is not listed counts as the top; a listed one may lie within another.
 ORDERS = {
-    "Sources/HealthModel/": ["Units", "Catalog", "Dates", "Workouts", "Conveniences"],
+    "Sources/HealthModel/": ["Units", "Catalog", "Dates", "Workouts", "Filters", "Conveniences"],
     "Sources/ColumnFormat/": ["Kernels", "Columns", "ColumnKernels", "Records", "Chunks", "Identity", "Links", "Summaries"],
     "Sources/HealthKV/": ["Records", "Transactions", "Tables", "Files", "Reading", "Statistics", "Writing", "Store", "Check", "Repair",
                           "Views"],

@@ -71,11 +71,11 @@ enum ColumnReader {
     }
 
     /// Reads times and values row by row, for queries that columns alone cannot decide.
-    static func series(_ type: UInt32, _ query: RowQuery, limit: Int, in snapshot: Snapshot) throws -> Series {
+    static func series(_ type: UInt32, _ query: SampleQuery, limit: Int, in snapshot: Snapshot) throws -> Series {
         let unit = try NameTable.type(type, in: snapshot).canonicalUnit ?? uniqueUnit(type, in: snapshot)
         var series = Series(times: [], values: [], unit: unit)
         if limit == 0 { return series }
-        try RowReader.forEachRow(of: type, query, wanted: limit, in: snapshot) { row in
+        try QueryRows.forEachRow(of: type, query, wanted: limit, in: snapshot) { row, _ in
             series.times.append(row.start)
             let own = try NameTable.unit(row.unit, in: snapshot)
             series.values.append(try unit.map { try own.convert(row.value, to: $0) } ?? row.value)

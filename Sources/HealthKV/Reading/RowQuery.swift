@@ -7,6 +7,7 @@ struct RowQuery: Sendable {
     var rule: RangeRule = .overlap
     var order: SampleOrder = .ascending
     var source: SourceIdentity?
+    var filter: SampleFilter?
     /// The numbers of the wanted sources, if they are known.
     var sourceNumbers: Set<UInt32>?
     var includeShadowed = false

@@ -8,6 +8,7 @@ struct LaneReader: MergedLane {
     static let usualStep = 16
     private let query: RowQuery
     private let sources: Set<UInt32>?
+    private let filter: RowFilter?
     private var buffer: [StoredRow] = []
     private var position = 0
     /// The point at which the next chunk begins (ascending) or ends (descending); `nil` at the end.
@@ -25,8 +26,12 @@ struct LaneReader: MergedLane {
 
     /// - Parameters:
     ///   - sources: the numbers of the sources to return; `nil` for all.
+    ///   - filter: what rows must match; `nil` for all.
     ///   - step: the number of rows to decode first.
-    init(_ lane: Lane, _ query: RowQuery, sources: Set<UInt32>?, step: Int, _ log: DamageLog?) {
+    init(
+        _ lane: Lane, _ query: RowQuery, sources: Set<UInt32>?, filter: RowFilter?, step: Int, _ log: DamageLog?
+    ) {
+        self.filter = filter
         self.step = step
         self.lane = lane
         self.log = log
@@ -114,7 +119,7 @@ struct LaneReader: MergedLane {
                 part.count == 1
                 ? try ChunkTable.visibleRow(chunk, at: part.lowerBound, of: found, in: snapshot)
                 : try ChunkTable.visibleRows(chunk, part, in: snapshot)
-            if sources == nil, rows.indices.allSatisfy({ query.picks(rows[$0]) }) {
+            if sources == nil, filter == nil, rows.indices.allSatisfy({ query.picks(rows[$0]) }) {
                 buffer = rows
                 continue
             }
@@ -122,6 +127,7 @@ struct LaneReader: MergedLane {
                 if let sources, !sources.contains(try NameTable.revision(row.revision, in: snapshot).sourceNumber) {
                     continue
                 }
+                if let filter, try !filter.matches(row, in: snapshot) { continue }
                 buffer.append(row)
             }
         }
@@ -158,13 +164,16 @@ enum RowReader {
         in snapshot: Snapshot, _ body: (ArraySlice<StoredRow>) throws -> Bool
     ) throws {
         guard !query.range.isEmpty else { return }
-        let sources = try query.sourceNumbers ?? query.source.map { try NameTable.numbers(meantBy: $0, in: snapshot) }
+        var sources = try query.sourceNumbers ?? query.source.map { try NameTable.numbers(meantBy: $0, in: snapshot) }
+        let filter = try query.filter.map { try RowFilter($0, of: NameTable.type(type, in: snapshot), in: snapshot) }
+        // Chunks of one source need not be decoded to be left out.
+        if sources == nil { sources = filter?.neededSources }
         if sources?.isEmpty == true { return }
         // A read that skips damage reports lanes that lost all their chunks.
         let durations = try log == nil ? ChunkTable.durations(of: type, in: snapshot) : DurationClass.allCases
         let step = min(wanted, LaneReader.usualStep)
         var readers = durations.map {
-            LaneReader(Lane(type: type, duration: $0), query, sources: sources, step: step, log)
+            LaneReader(Lane(type: type, duration: $0), query, sources: sources, filter: filter, step: step, log)
         }
         while true {
             for index in readers.indices { try readers[index].prepare(snapshot) }

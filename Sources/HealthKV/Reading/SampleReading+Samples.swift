@@ -23,23 +23,27 @@ extension SampleReading where Self: ~Copyable {
     /// ```swift
     /// let march = try store.read { try $0.samples(of: .bodyMass, from: a, to: b) }
     /// let newest = try store.read { try $0.samples(of: .stepCount, order: .descending, limit: 10) }
+    /// let typed = try store.read { try $0.samples(of: .bodyMass, where: .isUserEntered) }
     /// ```
     public func samples(
         of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture,
-        order: SampleOrder = .ascending, limit: Int? = nil
+        order: SampleOrder = .ascending, limit: Int? = nil, where filter: SampleFilter? = nil
     ) throws -> [Sample] {
-        try samples(SampleQuery(type, from: from, to: to, order: order, limit: limit))
+        try samples(SampleQuery(type, from: from, to: to, order: order, limit: limit, where: filter))
     }
 
     /// Calls `body` with each sample that a query selects, in turn, until it returns `false`. Memory use stays
     /// constant.
     public func forEachSample(_ query: SampleQuery, _ body: (Sample) throws -> Bool) throws {
         let snapshot = snapshot
-        var left = try query.checkedLimit(in: snapshot)
-        guard left > 0, let number = try NameTable.askedNumber(of: query.type, in: snapshot) else { return }
-        try RowReader.forEachRow(of: number, query.rows, wanted: left, in: snapshot) { row in
-            left -= 1
-            return try body(NameTable.sample(row, number, in: snapshot)) && left > 0
+        try snapshot.touching(query.type, query.range) {
+            var left = try query.checkedLimit(in: snapshot)
+            guard left > 0, let number = try NameTable.askedNumber(of: query.type, in: snapshot) else { return }
+            try QueryRows.forEachRow(of: number, query, wanted: left, in: snapshot) { row, _ in
+                left -= 1
+                let sample = try NameTable.sample(row, number, in: snapshot)
+                return try snapshot.calling { try body(sample) } && left > 0
+            }
         }
     }
 
@@ -68,14 +72,17 @@ extension SampleReading where Self: ~Copyable {
         _ query: SampleQuery, _ body: (Sample) throws -> Bool
     ) throws -> [DamagedRange] {
         let snapshot = snapshot
-        var left = try query.checkedLimit(in: snapshot)
-        guard left > 0, let number = try NameTable.askedNumber(of: query.type, in: snapshot) else { return [] }
-        let log = DamageLog()
-        try RowReader.forEachRow(of: number, query.rows, wanted: left, skippingDamage: log, in: snapshot) { row in
-            left -= 1
-            return try body(NameTable.sample(row, number, in: snapshot)) && left > 0
+        return try snapshot.touching(query.type, query.range) {
+            var left = try query.checkedLimit(in: snapshot)
+            guard left > 0, let number = try NameTable.askedNumber(of: query.type, in: snapshot) else { return [] }
+            let log = DamageLog()
+            try QueryRows.forEachRow(of: number, query, wanted: left, log, in: snapshot) { row, _ in
+                left -= 1
+                let sample = try NameTable.sample(row, number, in: snapshot)
+                return try snapshot.calling { try body(sample) } && left > 0
+            }
+            return log.ranges(of: query.type)
         }
-        return log.ranges(of: query.type)
     }
 
     /// Returns the earliest sample of a type.
@@ -83,41 +90,30 @@ extension SampleReading where Self: ~Copyable {
 
     /// Returns the latest sample of a type, by start.
     public func latest(of type: SampleType) throws -> Sample? {
-        guard let number = try NameTable.askedNumber(of: type, in: snapshot) else { return nil }
-        // Apps ask for it again and again, and within a snapshot it is the same.
-        if let known = snapshot.context.latest[number] { return known }
-        let found = try samples(of: type, order: .descending, limit: 1).first
-        if !snapshot.context.isOfWriter { snapshot.context.latest[number] = found }
-        return found
+        let snapshot = snapshot
+        return try snapshot.touching(type) {
+            guard let number = try NameTable.askedNumber(of: type, in: snapshot) else { return nil }
+            // Apps ask for it again and again, and within a snapshot it is the same.
+            if let known = snapshot.context.latest[number] { return known }
+            let found = try samples(of: type, order: .descending, limit: 1).first
+            if !snapshot.context.isOfWriter { snapshot.context.latest[number] = found }
+            return found
+        }
     }
 
-    /// Returns the number of samples that a query selects. Without a source, chunks that match as a whole are counted
-    /// without being decoded.
+    /// Returns the number of samples that a query selects. Without a source and a filter, chunks that match as a whole
+    /// are counted without being decoded.
     public func count(_ query: SampleQuery) throws -> Int {
         let snapshot = snapshot
-        let limit = try query.checkedLimit(in: snapshot)
-        guard limit > 0, let number = try NameTable.askedNumber(of: query.type, in: snapshot) else { return 0 }
-        if query.source != nil || query.includeShadowed {
-            var count = 0
-            try RowReader.forEachRun(of: number, query.rows, wanted: limit, in: snapshot) { rows in
-                count += rows.count
-                return count < limit
-            }
-            return min(count, limit)
-        }
-        // A sample whose end is not known yet does not end in any range.
-        if query.range == .all, query.rule != .strictEnd {
-            let counts = try SummaryTable.counts(of: number, in: snapshot)
-            return min(counts.samples - counts.shadowed, limit)
-        }
-        return min(try RowReader.count(of: number, query.rows, in: snapshot), limit)
+        return try snapshot.touching(query.type, query.range) { try SampleCount.count(query, in: snapshot) }
     }
 
     /// Returns the number of samples of a type in a range, without shadowed ones: the short form of ``count(_:)``.
     public func count(
-        of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture
+        of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture,
+        where filter: SampleFilter? = nil
     ) throws -> Int {
-        try count(SampleQuery(type, from: from, to: to))
+        try count(SampleQuery(type, from: from, to: to, where: filter))
     }
 
     /// Returns the number of samples in the store, including shadowed ones.
@@ -167,14 +163,16 @@ extension SampleReading where Self: ~Copyable {
     /// is read row by row.
     public func series(_ query: SampleQuery) throws -> Series {
         let snapshot = snapshot
-        let limit = try query.checkedLimit(in: snapshot)
-        guard let number = try NameTable.askedNumber(of: query.type, in: snapshot) else {
-            return Series(times: [], values: [], unit: query.type.canonicalUnit)
+        return try snapshot.touching(query.type, query.range) {
+            let limit = try query.checkedLimit(in: snapshot)
+            guard let number = try NameTable.askedNumber(of: query.type, in: snapshot) else {
+                return Series(times: [], values: [], unit: query.type.canonicalUnit)
+            }
+            if query.selectsByStartAlone {
+                return try ColumnReader.series(number, from: query.range.from, to: query.range.to, in: snapshot)
+            }
+            return try ColumnReader.series(number, query, limit: limit, in: snapshot)
         }
-        if query.selectsByStartAlone {
-            return try ColumnReader.series(number, from: query.range.from, to: query.range.to, in: snapshot)
-        }
-        return try ColumnReader.series(number, query.rows, limit: limit, in: snapshot)
     }
 
     /// Returns a type's times and values as arrays, decoded directly into them: the fastest way to a chart.
@@ -204,9 +202,12 @@ extension SampleReading where Self: ~Copyable {
         _ body: (inout Result, Span<Int64>, Span<Double>) throws -> Void
     ) throws -> Result {
         var result = initial
-        guard from < to, let number = try NameTable.askedNumber(of: type, in: snapshot) else { return result }
-        try ColumnReader.foldColumns(number, from: from, to: to, in: snapshot) { times, values in
-            try body(&result, times, values)
+        let snapshot = snapshot
+        try snapshot.touching(type, TimeRange(from: from, to: to)) {
+            guard from < to, let number = try NameTable.askedNumber(of: type, in: snapshot) else { return }
+            try ColumnReader.foldColumns(number, from: from, to: to, in: snapshot) { times, values in
+                try snapshot.calling { try body(&result, times, values) }
+            }
         }
         return result
     }

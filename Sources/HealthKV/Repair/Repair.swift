@@ -130,9 +130,25 @@ struct Repair {
         if records.count == salvage.entries(of: .changes), try records.last?.mark == tables.newestMark() {
             report.recordsLost[TableCode.changes.name] = nil
         }
-        if salvage.holes[.upkeep] != nil { try tables.restoreOperations(records) }
+        if salvage.presumes {
+            report.mayHoldDeleted = true
+            report.findings.append(
+                "pages: pages are cut off, and with them what tells older states and deletions: samples may be back")
+        }
+        if salvage.holes[.upkeep] != nil {
+            // Asked before those are restored that change records tell of: most of them were finished long ago.
+            let mayLack = try tables.mayLackOperations(knowsHeader: salvage.facts != nil)
+            try tables.restoreOperations(records)
+            if report.recordsLost[TableCode.changes.name] != nil, mayLack {
+                report.mayHoldDeleted = true
+                report.findings.append(
+                    "upkeep: a deletion of a range or a source may have been under way, and its samples may be back")
+            }
+        }
         if report.recordsLost[TableCode.changes.name] != nil { try tables.replaceChanges() }
-        let (holes, loose, lanes) = try tables.tile(ChunkEncoder(pageSize: salvage.meta.pageSize))
+        let (holes, loose, lanes) = try tables.tile(
+            ChunkEncoder(pageSize: salvage.meta.pageSize),
+            checksNames: salvage.holes[.names] != nil || salvage.holes[.namesReverse] != nil)
         gaps = holes + Repair.lostLanes(salvage, lanes, loose)
         remains = Repair.remains(salvage, loose)
         try tables.finish()
@@ -248,8 +264,9 @@ struct Repair {
             let rows = RowsBox(
                 SalvagedRows(
                     gaps, records, unknown: lostCommits(salvage), includesDoubtful: self.options.includesDoubtful))
-            let isHoled = salvage.holes[.tombstones] != nil
+            let isHoled = salvage.holes[.tombstones] != nil || salvage.presumes
             let source = UncheckedSalvage(salvage)
+            if salvage.holes[.names] != nil { try store.write { try Repair.nameDevices(in: &$0) } }
             if !gaps.isEmpty || isHoled {
                 try store.write { txn in
                     try rows.value.fill(from: remains, { try source.value.bytes(of: $0) }, in: &txn)
@@ -300,6 +317,23 @@ struct Repair {
                 isLive = try tombstone.sync.map { try lives($0, in: txn.snapshot) } ?? false
             }
             if isLive { try TombstoneTable.remove(tombstone, key, in: &txn) }
+        }
+    }
+
+    /// Gives a name to devices whose names are lost: their samples are worth more.
+    private static func nameDevices(in txn: inout WriteTransaction) throws {
+        var nameless: Set<UInt32> = []
+        for type in try ChunkTable.typesWithChunks(in: txn.snapshot) {
+            let snapshot = txn.snapshot
+            try RowReader.forEachRow(of: type, RowQuery(includeShadowed: true), in: snapshot) { row in
+                let isKnown = nameless.contains(row.device) || (try? NameTable.device(row.device, in: snapshot)) != nil
+                if row.device != 0, !isKnown { nameless.insert(row.device) }
+                return true
+            }
+        }
+        for number in nameless {
+            try NameTable.putName(
+                .device, number, NameCoding.encode(device: Device(name: "unknown \(number)")), in: &txn)
         }
     }
 
@@ -394,7 +428,8 @@ struct Repair {
         let chunks = salvage.pieces.count { $0.table == .chunks && $0.isWhole && $0.origin >= .current }
         let there = salvage.found[.chunks, default: 0] + chunks + rows.filledChunks
         let isShort = salvage.entries(of: .chunks).map { $0 > there } ?? true
-        if salvage.holes[.chunks] != nil, isShort, !knowsCounts, report.lost.isEmpty {
+        let isOpen = salvage.presumes || isShort && !knowsCounts
+        if salvage.holes[.chunks] != nil || salvage.holes[.details] != nil, isOpen, report.lost.isEmpty {
             report.lost.append(Repair.part(nil, nil, nil, isCertain: false))
         }
         report.check = try store.check()

@@ -39,6 +39,10 @@ public struct RepairReport: Sendable {
     /// Whether values of commits that never happened may be in the new store: several processes wrote commits of the
     /// same number and all but one of them were killed, and nothing in the file tells which.
     public internal(set) var isOfDoubtfulSessions = false
+    /// Whether samples that were deleted, or changed since, may be in the new store: the file is cut, and what tells
+    /// older states and deletions is cut off; or a deletion of a range or a source, which removes its samples step by
+    /// step, may have been under way.
+    public internal(set) var mayHoldDeleted = false
     /// The number of records that are lost, by table.
     public internal(set) var recordsLost: [String: Int] = [:]
     /// Whether doubtful samples, and samples without ids, are in the new store.
@@ -53,7 +57,7 @@ public struct RepairReport: Sendable {
     /// Whether something that the store held is not in the new store.
     public var isLossy: Bool {
         transactionsLost > 0 || commitsLost > 0 || !lost.isEmpty || !identitiesLost.isEmpty || !recordsLost.isEmpty
-            || !doubtful.isEmpty || isOfDoubtfulSessions || !check.isClean
+            || !doubtful.isEmpty || isOfDoubtfulSessions || mayHoldDeleted || !check.isClean
     }
 }
 

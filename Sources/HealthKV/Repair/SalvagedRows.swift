@@ -145,7 +145,9 @@ struct SalvagedRows {
         var isSettled = missing.isEmpty
         if isSure || missing.isEmpty {
             var certain: [StoredRow] = []
-            for row in rows where isOpen(row.point, lane) {
+            for var row in rows where isOpen(row.point, lane) {
+                // The name of its device may be lost, and the sample is worth more.
+                if row.device != 0, (try? NameTable.device(row.device, in: txn.snapshot)) == nil { row.device = 0 }
                 if try isDeleted(row) || isRemoved(row, lane, in: txn.snapshot) { continue }
                 if isSure || isCertain(row, lane, item) {
                     certain.append(row)

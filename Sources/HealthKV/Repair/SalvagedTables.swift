@@ -85,6 +85,8 @@ struct SalvagedTables {
         for value in salvage.pieces.filter(\.isWhole).sorted(by: {
             ($0.origin, $0.stamp.commit) > ($1.origin, $1.stamp.commit)
         }) {
+            // What is only taken for current is looked at row by row, beside deletions and what was found elsewhere.
+            if salvage.presumes, value.table == .chunks || value.table == .details { continue }
             if value.origin < .current {
                 // Older states of chunks are looked at row by row. A commit behind the last one never happened.
                 guard value.table != .chunks, value.table != .details, known.map({ value.stamp.commit <= $0 }) ?? true,
@@ -170,6 +172,15 @@ struct SalvagedTables {
         }
     }
 
+    /// Whether mass operations that were under way may be lost: the header counts them, if it is the one of the state.
+    func mayLackOperations(knowsHeader: Bool) throws -> Bool {
+        guard knowsHeader else { return true }
+        return try inTransaction { transaction in
+            let header = try StoreHeader.read(transaction.view, tables)
+            return try count(.upkeep, startingWith: [UpkeepKind.intent], in: &transaction) < Int(header.intents)
+        }
+    }
+
     /// Puts one record in the place of all change records, because some are lost: it leads to everything, and tells the
     /// deletions that are still known.
     func replaceChanges() throws { try inTransaction { try replaceChanges(in: &$0) } }
@@ -230,7 +241,8 @@ struct SalvagedTables {
         try transaction.put(tables[.meta], StoreHeader.key, header.value)
         // Which sessions were between that header and this commit is not known, and the record must not say that none
         // was.
-        try transaction.delete(tables[.upkeep], key: SessionTable.key.rawBytes)
+        let sessions = SessionTable.key
+        try transaction.delete(tables[.upkeep], key: sessions.rawBytes)
         return lost
     }
 
@@ -349,17 +361,57 @@ extension SalvagedTables {
 
     /// Makes the chunks tile their lanes again: takes out those that are not whole or overlap, and fills the gaps with
     /// empty ones. Returns the gaps, the chunks that were taken out, and the lanes that have chunks.
-    func tile(_ encoder: ChunkEncoder) throws -> (gaps: [Gap], loose: [LooseChunk], lanes: Set<Lane>) {
-        try inTransaction { try tile(encoder, in: &$0) }
+    ///
+    /// - Parameter checksNames: whether names may be lost: a chunk whose type, source or unit has none cannot be read.
+    func tile(
+        _ encoder: ChunkEncoder, checksNames: Bool
+    ) throws -> (gaps: [Gap], loose: [LooseChunk], lanes: Set<Lane>) {
+        try inTransaction { try tile(encoder, checksNames, in: &$0) }
+    }
+
+    private func isNamed(
+        _ chunk: borrowing HotChunk, in view: View, _ known: inout [[UInt8]: Bool]
+    ) throws -> Bool {
+        func has(_ kind: NameKind, _ number: UInt32) throws -> Bool {
+            let key = NameTable.key(kind, number)
+            if let answer = known[key] { return answer }
+            let answer = try NameTable.bytes(kind, number, view, tables) != nil
+            known[key] = answer
+            return answer
+        }
+        let type = chunk.key.lane.type
+        guard try SampleType(catalogNumber: type) != nil || has(.type, type) else { return false }
+        for revision in try chunk.distinctRevisions() {
+            guard try has(.revision, revision), let bytes = try NameTable.bytes(.revision, revision, view, tables),
+                try has(.source, NameCoding.revision(bytes).source)
+            else { return false }
+        }
+        for unit in try chunk.distinctUnits() {
+            guard try HealthUnit(number: unit) != nil || has(.unit, unit) else { return false }
+        }
+        return true
+    }
+
+    /// Removes the chunks that cannot be read because a name is lost.
+    private func removeNameless(in transaction: inout LMDB.WriteTransaction) throws {
+        var (nameless, known): ([[UInt8]], [[UInt8]: Bool]) = ([], [:])
+        for key in try keys(of: .chunks, in: &transaction) {
+            let view = transaction.view
+            guard let span = try view.get(tables[.chunks], key) else { continue }
+            let chunk = try HotChunk(span, key: key.rawBytes)
+            if chunk.rows > 0, try !isNamed(chunk, in: view, &known) { nameless.append(key) }
+        }
+        for key in nameless { try transaction.delete(tables[.chunks], key: key.rawBytes) }
     }
 
     private func tile(
-        _ encoder: ChunkEncoder, in transaction: inout LMDB.WriteTransaction
+        _ encoder: ChunkEncoder, _ checksNames: Bool, in transaction: inout LMDB.WriteTransaction
     ) throws -> (gaps: [Gap], loose: [LooseChunk], lanes: Set<Lane>) {
         var gaps: [Gap] = []
         var loose: [LooseChunk] = []
         var wholes: [(stored: [UInt8], key: ChunkKey, upper: Point, stamp: CommitStamp)] = []
         var partial: [[UInt8]] = []
+        if checksNames { try removeNameless(in: &transaction) }
         do {
             var cursor = try transaction.view.cursor(tables[.chunks])
             while try cursor.next() {

@@ -10,7 +10,9 @@ extension SampleReading where Self: ~Copyable {
     /// written here and that the peer does not hold. Returns the peers whose totals are in each bucket. If several
     /// peers gave a total for one day, the first in key order counts.
     func serveTotals(_ plan: StatisticsPlan, _ answer: inout StatisticsPlan.Answer) throws -> [Int: Set<PeerID>] {
-        guard plan.aggregation == .cumulative, plan.query.sources == nil, plan.borders.count > 0 else { return [:] }
+        guard plan.aggregation == .cumulative, plan.query.sources == nil, plan.query.filter == nil,
+            plan.borders.count > 0
+        else { return [:] }
         let borders = plan.borders.instants
         var served: [Int: Set<PeerID>] = [:]
         var days: Set<TimeRange> = []

@@ -67,6 +67,9 @@ struct BucketBorders: Sendable {
     /// Creates one interval of zero length, for an empty range.
     init(emptyAt instant: Instant) { instants = [instant.nanoseconds, instant.nanoseconds] }
 
+    /// Creates intervals between given borders.
+    init(at borders: [Instant]) { instants = borders.map(\.nanoseconds) }
+
     /// Creates one interval with given bounds.
     init(from: Instant, to: Instant) { if from < to { instants = [from.nanoseconds, to.nanoseconds] } }
 

@@ -115,9 +115,12 @@ extension SampleReading where Self: ~Copyable {
                 .unsuitableQuery, path: snapshot.context.path,
                 "\(type) is measured in \(canonical), which \(unit) cannot express")
         }
-        guard let number = try NameTable.askedNumber(of: type, in: snapshot) else {
-            return ReducedSeries(type: type, unit: unit ?? type.canonicalUnit, points: [])
+        let snapshot = snapshot
+        return try snapshot.touching(type, TimeRange(from: from, to: to)) {
+            guard let number = try NameTable.askedNumber(of: type, in: snapshot) else {
+                return ReducedSeries(type: type, unit: unit ?? type.canonicalUnit, points: [])
+            }
+            return try SeriesReducer.reduce(type, number, from: from, to: to, points: points, unit: unit, in: snapshot)
         }
-        return try SeriesReducer.reduce(type, number, from: from, to: to, points: points, unit: unit, in: snapshot)
     }
 }

@@ -87,8 +87,13 @@ public struct StatisticsCollection: Sendable, RandomAccessCollection {
     public var endIndex: Int { buckets?.count ?? cells.count }
 
     /// The bucket at a position, in the order of time; computed at each access.
-    public subscript(_ position: Int) -> Statistics {
-        let index = buckets.map { Int($0[position]) } ?? position
+    public subscript(_ position: Int) -> Statistics { bucket(buckets.map { Int($0[position]) } ?? position) }
+
+    /// The indices of the returned buckets among all.
+    var returned: [Int] { buckets.map { $0.map { Int($0) } } ?? Array(cells.indices) }
+
+    /// Returns one of all buckets, also of those that are left out because they are empty.
+    func bucket(_ index: Int) -> Statistics {
         let cell = cells[index]
         let bucket = borders[index]
         let isDiscrete = aggregation == .discrete

@@ -20,7 +20,9 @@ struct StatisticsPlan {
     let to: Instant
     /// Whether each source has cells of its own.
     let separately: Bool
-    /// Whether the ranking is the one of the store, over all sources.
+    /// Whether sources compete for time although each has cells of its own.
+    private let isCompeting: Bool
+    /// Whether the ranking is the one of the store, over all sources and samples.
     let isDefault: Bool
 
     /// The accumulated cells.
@@ -30,8 +32,11 @@ struct StatisticsPlan {
         var unit: HealthUnit?
     }
 
-    init(_ query: StatisticsQuery, _ snapshot: borrowing Snapshot, separately: Bool) throws {
+    init(
+        _ query: StatisticsQuery, _ snapshot: borrowing Snapshot, separately: Bool, competing: Bool = false
+    ) throws {
         self.query = query
+        isCompeting = competing
         self.separately = separately
         let path = snapshot.context.path
         type = try NameTable.askedNumber(of: query.type, in: snapshot)
@@ -50,7 +55,15 @@ struct StatisticsPlan {
         } else {
             ranking = SourceRanking([])
         }
-        isDefault = selected == nil && cumulative.sources.priority == nil
+        isDefault = selected == nil && query.filter == nil && cumulative.sources.priority == nil
+        if let own = query.borders {
+            guard zip(own, own.dropFirst()).allSatisfy({ $0 < $1 }), own.count <= BucketBorders.limit else {
+                throw StoreError(.invalidArgument, path: path, "The borders of buckets must ascend")
+            }
+            (self.from, self.to) = (max(from, own.first ?? from), min(to, own.last ?? to))
+            borders = BucketBorders(at: own)
+            return
+        }
         guard let interval = query.interval else {
             (self.from, self.to) = (from, to)
             borders = BucketBorders(from: from, to: to)
@@ -140,8 +153,9 @@ struct StatisticsPlan {
             return Answer(cells: noCells, unit: unit)
         }
         let canonical = query.type.canonicalUnit
+        let filter = try query.filter.map { try RowFilter($0, of: query.type, in: snapshot) }
         guard let canonical, mayUseSummaries else {
-            let reader = StatisticsReader(type: type, ranking: ranking, unit: unit)
+            let reader = StatisticsReader(type: type, ranking: ranking, unit: unit, filter: filter)
             return try sum(stretches, into: noCells, reader, snapshot)
         }
         var summaries = SummaryAnswer(
@@ -193,7 +207,8 @@ struct StatisticsPlan {
             } else {
                 let isStrict = cumulative.borders == .strictStart
                 let contest: StatisticsSweep.Contest =
-                    separately || cumulative.sources == .unmergedCountingOverlapsTwice ? .none : .merged
+                    separately && !isCompeting || cumulative.sources == .unmergedCountingOverlapsTwice
+                    ? .none : .merged
                 var sweep = StatisticsSweep(
                     part, cells: answer.cells, ranks: ranking.classes.count, contest: contest, isStrict: isStrict,
                     stride: stride)

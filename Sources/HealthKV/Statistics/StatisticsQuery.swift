@@ -23,6 +23,8 @@ public struct StatisticsQuery: Sendable {
     public var to: Instant
     /// Determines where days, weeks and months begin: its time zone, its first weekday.
     public var calendar: Calendar
+    /// The borders of the buckets, ascending, instead of an interval; see ``TravelDays``.
+    public var borders: [Instant]?
     /// A border of the buckets: the others are whole intervals before and after it.
     public var anchor: Instant?
     /// The sources that take part; `nil` for all. Summaries hold the merged values of all sources, so an answer for
@@ -35,6 +37,9 @@ public struct StatisticsQuery: Sendable {
     public var fillsEmptyBuckets: Bool
     /// Options for the kind of the type; `nil` for the defaults.
     public var options: (any StatisticsOptions)?
+    /// Only samples that match take part; `nil` for all. Sources are merged as if there were no other samples. The
+    /// answer is computed from samples, and does not use the daily totals of peers.
+    public var filter: SampleFilter?
 
     /// Creates a query. By default it covers all of time and all sources, in the current calendar and the type's own
     /// unit, without empty buckets.
@@ -42,9 +47,10 @@ public struct StatisticsQuery: Sendable {
         _ type: SampleType, by interval: StatisticsInterval?, from: Instant = .distantPast,
         to: Instant = .distantFuture, calendar: Calendar = .current, anchor: Instant? = nil,
         sources: [SourceIdentity]? = nil, unit: HealthUnit? = nil, fillsEmptyBuckets: Bool = false,
-        options: (any StatisticsOptions)? = nil
+        options: (any StatisticsOptions)? = nil, where filter: SampleFilter? = nil
     ) {
         self.type = type
+        self.filter = filter
         self.interval = interval
         self.from = from
         self.to = to
@@ -54,6 +60,15 @@ public struct StatisticsQuery: Sendable {
         self.unit = unit
         self.fillsEmptyBuckets = fillsEmptyBuckets
         self.options = options
+    }
+}
+
+extension StatisticsQuery {
+    /// The range in which a change of samples may change the answer.
+    var touchedRange: TimeRange {
+        // With strict starts, a sample that starts in the range also wins or loses time after the range.
+        let reachesBeyond = (options as? CumulativeOptions)?.borders == .strictStart
+        return TimeRange(from: from, to: reachesBeyond ? .distantFuture : to)
     }
 }
 
@@ -123,9 +138,15 @@ extension SampleReading where Self: ~Copyable {
 
     /// Returns the answer to a query.
     public func statistics(_ query: StatisticsQuery) throws -> StatisticsCollection {
+        let snapshot = snapshot
+        guard (query.options as? CumulativeOptions)?.sources == .authoritative else {
+            return try snapshot.touching(query.type, query.touchedRange) {
+                let plan = try StatisticsPlan(query, snapshot, separately: false)
+                return plan.collection(try plan.answer(snapshot), source: 0)
+            }
+        }
         let plan = try StatisticsPlan(query, snapshot, separately: false)
         var answer = try plan.answer(snapshot)
-        guard plan.cumulative.sources == .authoritative else { return plan.collection(answer, source: 0) }
         let totals = try serveTotals(plan, &answer)
         var collection = plan.collection(answer, source: 0)
         collection.totals = totals
@@ -135,19 +156,30 @@ extension SampleReading where Self: ~Copyable {
     /// Returns the answer to a query for each source alone, without competition between sources. Sources without
     /// samples of the type are left out.
     ///
+    /// With `competing`, each source has only what it contributes to the merged sum: at every instant the sample of the
+    /// best source counts, and the sums of all sources together are those of ``statistics(_:)``.
+    ///
     /// ```swift
     /// let bySource = try store.read { txn in
     ///     try txn.statisticsBySource(StatisticsQuery(.stepCount, by: .day, from: a, to: b, calendar: calendar))
     /// }
     /// ```
-    public func statisticsBySource(_ query: StatisticsQuery) throws -> [SourceIdentity: StatisticsCollection] {
+    ///
+    /// - Parameters:
+    ///   - query: the query.
+    ///   - competing: whether sources compete for time, as in the merged sum.
+    public func statisticsBySource(
+        _ query: StatisticsQuery, competing: Bool = false
+    ) throws -> [SourceIdentity: StatisticsCollection] {
         let snapshot = snapshot
-        let plan = try StatisticsPlan(query, snapshot, separately: true)
-        let answer = try plan.answer(snapshot)
-        var collections: [SourceIdentity: StatisticsCollection] = [:]
-        for (index, number) in plan.ranking.sources.enumerated() {
-            collections[try NameTable.source(number, in: snapshot)] = plan.collection(answer, source: index)
+        return try snapshot.touching(query.type, query.touchedRange) {
+            let plan = try StatisticsPlan(query, snapshot, separately: true, competing: competing)
+            let answer = try plan.answer(snapshot)
+            var collections: [SourceIdentity: StatisticsCollection] = [:]
+            for (index, number) in plan.ranking.sources.enumerated() {
+                collections[try NameTable.source(number, in: snapshot)] = plan.collection(answer, source: index)
+            }
+            return collections
         }
-        return collections
     }
 }

@@ -12,10 +12,13 @@ struct StatisticsReader {
     private var lanes: [StatisticsLane] = []
     private let scratch = StatisticsScratch()
     private var places = RevisionPlaces()
+    /// What samples must match; `nil` for all.
+    private let filter: RowFilter?
     /// The number of rows passed to the collectors.
     private(set) var rowsRead = 0
 
-    init(type: UInt32, ranking: SourceRanking, unit: HealthUnit?) {
+    init(type: UInt32, ranking: SourceRanking, unit: HealthUnit?, filter: RowFilter? = nil) {
+        self.filter = filter
         self.type = type
         self.ranking = ranking
         self.unit = unit
@@ -90,7 +93,7 @@ struct StatisticsReader {
         throws
     {
         try chunk.verify()
-        if ChunkTable.mayHide(lane.lane, chunk.key.lower.start...chunk.upper.start, in: snapshot) {
+        if filter != nil || ChunkTable.mayHide(lane.lane, chunk.key.lower.start...chunk.upper.start, in: snapshot) {
             return try appendVisible(chunk, to: &lane, snapshot)
         }
         for revision in try chunk.commonRevision().map({ [$0] }) ?? chunk.distinctRevisions() {
@@ -108,7 +111,7 @@ struct StatisticsReader {
         }
     }
 
-    /// Decodes row by row if an unfinished mass operation hides some rows.
+    /// Decodes row by row if a filter needs to see each row, or an unfinished mass operation hides some.
     private mutating func appendVisible(
         _ chunk: HotChunk, to lane: inout StatisticsLane, _ snapshot: borrowing Snapshot
     ) throws {
@@ -119,6 +122,7 @@ struct StatisticsReader {
             try places.learn(row.revision, ranking, snapshot)
             let place = places.place(row.revision, isUserEntered: row.flags.contains(.userEntered))
             if place.rank < 0 { continue }
+            if let filter, try !filter.matches(row, in: snapshot) { continue }
             let value = try convert(row.value, row.unit, snapshot)
             // An older release stored values that are not finite, and one of them would make every sum meaningless
             // (SEMANTICS C32).

@@ -45,7 +45,7 @@ public struct ChangeSequence: AsyncSequence, Sendable {
                 var seen: UInt64 = 0
                 do {
                     let (from, types) = (try place.get(), types)
-                    let page = try store.read { transaction in
+                    let page = try store.blockingRead { transaction in
                         seen = transaction.context.state.header.commit
                         return try transaction.changes(since: from, limit: 256, of: types)
                     }

@@ -28,7 +28,7 @@ public struct SamplePages: AsyncSequence, Sendable {
         let query: SampleQuery
         let size: Int
         let onDamage: (@Sendable (DamagedRange) -> Void)?
-        private var last: Point?
+        private var last: SamplePlace?
         private var hasEnded = false
         private var delivered = 0
         /// The ranges that were already reported; the next page may find them again.
@@ -49,9 +49,9 @@ public struct SamplePages: AsyncSequence, Sendable {
             let (query, last, skips) = (query, last, onDamage != nil)
             // No page is longer than what the limit leaves.
             let wanted = Swift.min(size, (query.limit ?? .max) - delivered)
-            let (samples, point, damage) = try store.read { txn in
+            let (samples, point, damage) = try store.blockingRead { txn in
                 let log = skips ? DamageLog() : nil
-                let (samples, point) = try SamplePages.page(
+                let (samples, point) = try QueryRows.page(
                     query, size: wanted, behind: last, log, in: txn.snapshot)
                 return (samples, point, log?.ranges(of: query.type) ?? [])
             }
@@ -61,46 +61,5 @@ public struct SamplePages: AsyncSequence, Sendable {
             hasEnded = samples.count < size || delivered == query.limit
             return samples.isEmpty ? nil : samples
         }
-    }
-}
-
-extension SamplePages {
-    /// Returns one page after a point, and the point of its last sample.
-    static func page(
-        _ query: SampleQuery, size: Int, behind last: Point?, _ log: DamageLog? = nil,
-        in snapshot: Snapshot
-    ) throws -> ([Sample], Point?) {
-        guard try query.checkedLimit(in: snapshot) > 0,
-            let number = try NameTable.askedNumber(of: query.type, in: snapshot)
-        else { return ([], nil) }
-        var samples: [Sample] = []
-        var point: Point?
-        var query = query.rows
-        query.resume = last
-        try RowReader.forEachRow(of: number, query, skippingDamage: log, in: snapshot) { row in
-            if let last, query.order == .ascending ? row.point <= last : row.point >= last { return true }
-            samples.append(try NameTable.sample(row, number, in: snapshot))
-            point = row.point
-            return samples.count < size
-        }
-        return (samples, point)
-    }
-}
-
-/// Where one sample of a type stands among the others.
-package struct SamplePlace: Sendable, Hashable, Comparable {
-    fileprivate let point: Point
-
-    package static func < (one: SamplePlace, other: SamplePlace) -> Bool { one.point < other.point }
-}
-
-extension SampleReading where Self: ~Copyable {
-    /// Returns up to `size` samples of a query that stand behind a place, and the place of the last one. Unlike
-    /// `forEachSample`, it lets a caller read several queries, or several stores, side by side.
-    package func page(
-        of query: SampleQuery, size: Int, behind place: SamplePlace?
-    ) throws -> (samples: [Sample], last: SamplePlace?) {
-        let (samples, point) = try SamplePages.page(query, size: size, behind: place?.point, in: snapshot)
-        return (samples, point.map { SamplePlace(point: $0) })
     }
 }

@@ -100,9 +100,34 @@ public final class SampleStore: Sendable {
     ///     (try txn.count(of: .stepCount), try txn.latest(of: .bodyMass))
     /// }
     /// ```
+    ///
+    /// Blocks the calling thread while `body` runs. In asynchronous code the compiler takes the asynchronous form of
+    /// this call, which needs `await`; ``blockingRead(_:)`` is this one everywhere.
     public func read<Result>(_ body: (borrowing ReadTransaction) throws -> Result) throws -> Result {
+        try blockingRead(body)
+    }
+
+    /// Runs `body` on one snapshot, on the calling thread, also in asynchronous code: for short reads where a change of
+    /// thread would cost more, and for a `body` that changes local variables.
+    public func blockingRead<Result>(_ body: (borrowing ReadTransaction) throws -> Result) throws -> Result {
         try checkOpen()
         return try core.read(body)
+    }
+
+    /// Runs `body` on one snapshot, on a thread for reading, and resumes with its answer. Blocks no thread of the
+    /// caller, and not the main actor.
+    ///
+    /// ```swift
+    /// let weights = try await store.read { try $0.samples(of: .bodyMass) }
+    /// ```
+    ///
+    /// If the task is cancelled, the read ends early with `CancellationError`; a `body` that reads nothing is not
+    /// interrupted.
+    public func read<Result: Sendable>(
+        _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> Result
+    ) async throws -> Result {
+        try checkOpen()
+        return try await core.readAside(body)
     }
 
     /// Runs `body` alone among all writers and returns once its changes are durable. Blocks the calling thread. If

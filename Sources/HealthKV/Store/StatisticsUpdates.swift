@@ -60,13 +60,14 @@ public struct StatisticsUpdates: AsyncSequence, Sendable {
         /// Reads the store and returns the answer if it has changed. Sets `seen` to the commit that was read.
         private mutating func look(_ seen: inout UInt64) throws -> StatisticsCollection? {
             let (query, token, order, shadowing, last) = (query, token, order, shadowing, last)
-            let found = try store.read { txn in
+            let found = try store.blockingRead { txn in
                 let snapshot = txn.snapshot
                 var look = Look(
                     token: ChangeLog.currentToken(in: snapshot), order: try txn.rankedSources(of: query.type),
                     shadowing: snapshot.header.shadowing)
                 let isAsBefore = look.order == order && look.shadowing == shadowing && last != nil
-                if let token, isAsBefore, try !StatisticsUpdates.touches(query, since: token, in: snapshot) {
+                let ranges = [query.type: query.touchedRange]
+                if let token, isAsBefore, try !TouchingChanges.touch(ranges, since: token, in: snapshot) {
                     return look
                 }
                 look.answer = try txn.statistics(query)
@@ -78,40 +79,6 @@ public struct StatisticsUpdates: AsyncSequence, Sendable {
             self.last = answer
             return answer
         }
-    }
-}
-
-extension StatisticsUpdates {
-    /// Returns `true` if commits since a token may have changed the samples of a query.
-    static func touches(_ query: StatisticsQuery, since token: ChangeToken, in snapshot: Snapshot) throws -> Bool {
-        guard let type = try NameTable.number(of: query.type, in: snapshot) else { return true }
-        guard try ChangeLog.fit(of: token, in: snapshot) == .fits, token.commit >= snapshot.header.prunedCommit else {
-            return true
-        }
-        // With strict starts, a sample that starts in the range also wins or loses time after the range.
-        let reachesBeyond = (query.options as? CumulativeOptions)?.borders == .strictStart
-        let to = reachesBeyond ? Int64.max : query.to.nanoseconds
-        var isTouched = false
-        try ChangeLog.forEachRecord(from: token.commit + 1, in: snapshot) { record in
-            isTouched = touches(record, type, from: query.from, to: to)
-            return !isTouched
-        }
-        return isTouched
-    }
-
-    private static func touches(_ record: ChangeRecord, _ type: UInt32, from: Instant, to: Int64) -> Bool {
-        let isAnySpan = record.spans.contains { span in
-            guard span.lane.type == type, span.starts.lowerBound < to else { return false }
-            let longest = span.lane.duration == .long ? Int64.max : span.lane.duration.longest
-            return Instant(nanoseconds: span.starts.upperBound) + longest >= from
-        }
-        return isAnySpan
-            || record.removals.contains { removal in
-                switch removal.scope {
-                case .range(let other, let first, _): other == type && first < to
-                case .source: true
-                }
-            }
     }
 }
 

@@ -3,7 +3,14 @@ import LMDB
 
 extension StoreCore {
     func read<Result>(_ body: (borrowing ReadTransaction) throws -> Result) throws -> Result {
-        let ticket = enterRead()
+        try read(cancelledBy: nil, body)
+    }
+
+    /// - Parameter cancellation: tells the read to end early.
+    func read<Result>(
+        cancelledBy cancellation: ReadCancellation?, _ body: (borrowing ReadTransaction) throws -> Result
+    ) throws -> Result {
+        let ticket = enterRead(cancellation)
         defer { leaveRead(ticket) }
         do {
             return try readInside(ticket, body)
@@ -64,16 +71,16 @@ extension StoreCore {
         return try body(ReadTransaction(lmdb, context: context))
     }
 
-    private func enterRead() -> ReadTicket {
+    private func enterRead(_ cancellation: ReadCancellation?) -> ReadTicket {
         let thread = ThreadIdentity.current
         let limit = options.readTimeLimit
         while true {
             let ticket: ReadTicket? = readers.withLock { table in
-                table.isHeld && !table.isInside(thread) ? nil : table.enter(thread, limit)
+                table.isHeld && !table.isInside(thread) ? nil : table.enter(thread, limit, cancellation)
             }
             if let ticket { return ticket }
             // The thread that holds readers back may wait for this thread to finish its write.
-            if isWriting { return readers.withLock { $0.enter(thread, limit) } }
+            if isWriting { return readers.withLock { $0.enter(thread, limit, cancellation) } }
             readers.wait { !$0.isHeld }
         }
     }

@@ -166,12 +166,19 @@ enum NameTable {
         throws -> UInt32
     {
         let number = try NameTable.nextNumber(kind, txn.snapshot.view, txn.context.tables)
+        try putName(kind, number, bytes, key: name, in: &txn)
+        return number
+    }
+
+    /// Stores the name of a number in both tables.
+    static func putName(
+        _ kind: NameKind, _ number: UInt32, _ bytes: [UInt8], key name: [UInt8]? = nil, in txn: inout WriteTransaction
+    ) throws {
         let key = NameTable.key(kind, number)
         try txn.put(.names, key, NameTable.value(.names, key: key, number, bytes, stamp: txn.stamp))
         let reverse = NameTable.reverseKey(kind, name ?? bytes, txn.state.header.hashKey)
         try txn.put(
             .namesReverse, reverse, NameTable.value(.namesReverse, key: reverse, number, bytes, stamp: txn.stamp))
-        return number
     }
 
     private static func nameless(_ what: String, in snapshot: Snapshot) -> StoreError {

@@ -21,6 +21,8 @@ final class ReadContext {
     var notices: NoticeBoard?
     /// The state of the read; `nil` in a writer.
     var ticket: ReadTicket?
+    /// Notes what the read touches, if anybody wants to know.
+    var trace: ReadTrace?
     /// The positions of the rows of large commits; `nil` in a writer, whose changes may be undone.
     let feedIndex: FeedIndexCache?
     private var knownNames: Int
@@ -49,6 +51,7 @@ final class ReadContext {
     /// Prepares for the next read of the same snapshot.
     func rest() {
         ticket = nil
+        trace = nil
         knownNames = state.names.size
         verified?.trim()
     }
@@ -57,9 +60,11 @@ final class ReadContext {
 extension ReadContext {
     var isOfWriter: Bool { verified == nil }
 
-    /// Throws if the read has exceeded its time limit.
+    /// Throws if the read has exceeded its time limit, or was cancelled.
     func checkTime() throws(StoreError) {
-        guard let ticket, ticket.isExpired else { return }
+        guard let ticket else { return }
+        if ticket.isCancelled { throw StoreError(.cancelled, path: path, "The read was stopped") }
+        guard ticket.isExpired else { return }
         throw StoreError(.readerExpired, path: path, "The read has lasted longer than the store's options allow")
     }
 }

@@ -23,12 +23,14 @@ struct ReaderTable {
     func depth(_ thread: ThreadIdentity) -> Int { index(of: thread).map { entries[$0].depth } ?? 0 }
 
     /// Registers a reader. A nested read shares the ticket of the outer one.
-    mutating func enter(_ thread: ThreadIdentity, _ limit: Duration?) -> ReadTicket {
+    mutating func enter(
+        _ thread: ThreadIdentity, _ limit: Duration?, _ cancellation: ReadCancellation? = nil
+    ) -> ReadTicket {
         if let known = index(of: thread) {
             entries[known].depth += 1
             return entries[known].ticket
         }
-        let ticket = ReadTicket(limit: limit)
+        let ticket = ReadTicket(limit: limit, cancellation)
         entries.append(Entry(thread: thread, ticket: ticket, depth: 1))
         return ticket
     }
@@ -47,8 +49,15 @@ final class ReadTicket: Sendable {
     let began = ContinuousClock.now
     private let deadline: ContinuousClock.Instant?
     private let isReported = Atomic<Bool>(false)
+    private let cancellation: ReadCancellation?
 
-    init(limit: Duration?) { deadline = limit.map { [began] in began + $0 } }
+    init(limit: Duration?, _ cancellation: ReadCancellation?) {
+        deadline = limit.map { [began] in began + $0 }
+        self.cancellation = cancellation
+    }
+
+    /// Whether the task that waits for the read was cancelled.
+    var isCancelled: Bool { cancellation?.isCancelled ?? false }
 
     var age: Duration { began.duration(to: .now) }
 
@@ -57,4 +66,13 @@ final class ReadTicket: Sendable {
 
     /// Returns `true` the first time, then `false`.
     func takeReport() -> Bool { !isReported.exchange(true, ordering: .relaxed) }
+}
+
+/// Whether a read should end early. The task that waits for it sets it, the thread that reads looks at it.
+final class ReadCancellation: Sendable {
+    private let isSet = Atomic<Bool>(false)
+
+    var isCancelled: Bool { isSet.load(ordering: .relaxed) }
+
+    func cancel() { isSet.store(true, ordering: .relaxed) }
 }

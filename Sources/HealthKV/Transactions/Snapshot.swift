@@ -12,8 +12,15 @@ public struct Snapshot: ~Escapable {
         self.context = context
     }
 
-    var tables: Tables { context.tables }
-    var header: StoreHeader { context.state.header }
+    var tables: Tables {
+        context.trace?.seesAnything()
+        return context.tables
+    }
+
+    var header: StoreHeader {
+        context.trace?.seesAnything()
+        return context.state.header
+    }
 
     func damaged(_ what: Damage) -> StoreError {
         StoreError(.damaged, path: context.path, "The store is damaged: \(what.rawValue)")

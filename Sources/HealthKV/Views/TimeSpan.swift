@@ -85,14 +85,17 @@ extension SampleQuery {
     ///   - limit: the maximum number of samples; `nil` for all.
     ///   - source: select only samples of this source.
     ///   - includeShadowed: select also samples that lost against another at exactly the same time.
+    ///   - filter: select only samples that match.
+    ///   - sort: whether to order by time or by value.
     public init(
         _ type: SampleType, in span: some TimeSpan, rule: RangeRule = .overlap, order: SampleOrder = .ascending,
-        limit: Int? = nil, source: SourceIdentity? = nil, includeShadowed: Bool = false
+        limit: Int? = nil, source: SourceIdentity? = nil, includeShadowed: Bool = false,
+        where filter: SampleFilter? = nil, by sort: SampleSort = .time
     ) {
         let range = span.timeRange
         self.init(
             type, from: range.from, to: range.to, rule: rule, order: order, limit: limit, source: source,
-            includeShadowed: includeShadowed)
+            includeShadowed: includeShadowed, where: filter, by: sort)
     }
 }
 
@@ -112,15 +115,19 @@ extension SampleReading where Self: ~Copyable {
     ///   - span: the range of time.
     ///   - order: whether the earliest or the latest sample comes first.
     ///   - limit: the maximum number of samples; `nil` for all.
+    ///   - filter: return only samples that match.
     public func samples(
-        of type: SampleType, in span: some TimeSpan, order: SampleOrder = .ascending, limit: Int? = nil
+        of type: SampleType, in span: some TimeSpan, order: SampleOrder = .ascending, limit: Int? = nil,
+        where filter: SampleFilter? = nil
     ) throws -> [Sample] {
-        try samples(SampleQuery(type, in: span, order: order, limit: limit))
+        try samples(SampleQuery(type, in: span, order: order, limit: limit, where: filter))
     }
 
     /// Returns the number of samples of a type in a range of time in any form, without shadowed ones.
-    public func count(of type: SampleType, in span: some TimeSpan) throws -> Int {
-        try count(SampleQuery(type, in: span))
+    public func count(
+        of type: SampleType, in span: some TimeSpan, where filter: SampleFilter? = nil
+    ) throws -> Int {
+        try count(SampleQuery(type, in: span, where: filter))
     }
 
     /// Returns a type's times and values in a range of time in any form, as arrays.
@@ -145,14 +152,17 @@ extension SampleReading where Self: ~Copyable {
     ///   - sources: only these sources; `nil` for all.
     ///   - unit: the unit of the answer; `nil` for the canonical one.
     ///   - fillsEmptyBuckets: whether to return buckets without data, too.
+    ///   - filter: only samples that match.
     public func statistics(
         _ type: SampleType, by interval: StatisticsInterval, in span: some TimeSpan, calendar: Calendar = .current,
-        sources: [SourceIdentity]? = nil, unit: HealthUnit? = nil, fillsEmptyBuckets: Bool = false
+        sources: [SourceIdentity]? = nil, unit: HealthUnit? = nil, fillsEmptyBuckets: Bool = false,
+        where filter: SampleFilter? = nil
     ) throws -> StatisticsCollection {
         let range = span.timeRange
         return try statistics(
-            type, by: interval, from: range.from, to: range.to, calendar: calendar, sources: sources, unit: unit,
-            fillsEmptyBuckets: fillsEmptyBuckets)
+            StatisticsQuery(
+                type, by: interval, from: range.from, to: range.to, calendar: calendar, sources: sources, unit: unit,
+                fillsEmptyBuckets: fillsEmptyBuckets, where: filter))
     }
 
     /// Returns the statistics of one range of time in any form.

@@ -13,7 +13,7 @@ struct CacheKeeper: SessionJob {
             guard let seen = try seenByAll(type) else { continue }
             while true {
                 try Task.checkCancellation()
-                let ids = try store.read { txn in
+                let ids = try store.blockingRead { txn in
                     let peers = try txn.peers().map(\.id)
                     var ids: [SampleID] = []
                     for source in state[type].sources.sorted() {

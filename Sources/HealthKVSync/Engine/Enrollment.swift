@@ -11,7 +11,7 @@ struct Enrollment: SessionJob {
             throw issue(.invalid, "the horizon is a number of days that is not below zero")
         }
         try refusePartialHistory(horizon)
-        let epoch = try store.read { $0.epoch }
+        let epoch = try store.blockingRead { $0.epoch }
         try await holdLease()
         try settleShadowing()
         try await update { txn, state in
@@ -31,7 +31,7 @@ struct Enrollment: SessionJob {
     func followPlan() async throws {
         let (name, now, plan, peer) = (name, now, plan, peer)
         try settleShadowing()
-        let isFollowed = try store.read { txn in
+        let isFollowed = try store.blockingRead { txn in
             try plan.isSettled(try txn.state(of: name), try txn.peer(name)?.queue, peer, at: now)
         }
         try refusePartialHistory(nil)
@@ -120,7 +120,7 @@ struct Enrollment: SessionJob {
             try Task.checkCancellation()
             try await holdLease()
             var ids: [SampleID] = []
-            try store.read { txn in
+            try store.blockingRead { txn in
                 try txn.forEachSample(SampleQuery(type, source: source, includeShadowed: true)) { sample in
                     guard sample.origin == .imported,
                         try txn.link(peer: name, sample: sample.id)?.isFromElsewhere != true

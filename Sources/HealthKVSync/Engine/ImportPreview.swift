@@ -61,7 +61,7 @@ struct ImportPreview: SessionJob {
             let page = try await peer.enumerate(
                 EnumerationRequest(type: type, window: window, cursor: cursor, limit: options.pageSize))
             let new = page.samples.filter { !$0.isOwn && $0.sample.start >= start && !last.contains($0.idAtPeer) }
-            count += try store.read { txn in
+            count += try store.blockingRead { txn in
                 // Where the store holds nothing of a page's time, all of the page is missing, as in most of a first
                 // import. Only a sample that was moved to another time here counts too many.
                 let starts = new.map(\.sample.start)

@@ -37,7 +37,7 @@ struct Retirement: SessionJob {
     /// Retires the other peers that are silent. Returns all peers as they were before.
     private func retireSilent() async throws -> [RegisteredPeer] {
         let (name, now, limit) = (name, now, options.retirementDays)
-        let (peers, isNews) = try store.read { txn in
+        let (peers, isNews) = try store.blockingRead { txn in
             let peers = try txn.peers()
             let isNews = try peers.contains { other in
                 var (judged, state) = (other, try txn.state(of: other.id))

@@ -31,7 +31,7 @@ struct FeedPuller: SessionJob {
         let name = name
         var outcome = PullOutcome()
         memory.notTold = []
-        memory.hasStartedOver = try store.read { try $0.anchors(of: name) }.isEmpty
+        memory.hasStartedOver = try store.blockingRead { try $0.anchors(of: name) }.isEmpty
         if let newestStored = memory.newestStored {
             memory.newestStored = nil
             outcome.report += try await pullNewest(feeds)
@@ -165,7 +165,7 @@ struct FeedPuller: SessionJob {
         _ type: SampleType, _ ahead: inout PageAhead?
     ) async throws -> (report: PullReport, isDrained: Bool) {
         let (name, known, asked) = (name, try state()[type], now)
-        let anchor = try store.read { try $0.anchor(peer: name, type: type, scope: known.scope) }
+        let anchor = try store.blockingRead { try $0.anchor(peer: name, type: type, scope: known.scope) }
         let request = PullRequest(type: type, token: anchor?.token, from: known.history.horizon, limit: pageLimit(type))
         let told = try await page(request, ahead)
         ahead = nil

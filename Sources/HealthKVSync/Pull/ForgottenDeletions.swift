@@ -10,21 +10,21 @@ struct ForgottenDeletions: SessionJob {
     /// beginning.
     func dropForgotten(_ feed: SampleType) async throws -> Int? {
         let (name, scope) = (name, try state()[feed].scope)
-        let (place, seen) = try store.read { txn in
+        let (place, seen) = try store.blockingRead { txn in
             (try txn.anchor(peer: name, type: feed, scope: scope)?.token, try txn.acknowledged(by: name))
         }
         guard let records = peer.records, memory.agreesWithPeer, let place, let seen,
             try await records.forgotten(among: [], since: place) != nil
         else { return nil }
         var dropped = 0
-        let held = try store.read { try $0.typesWithSamples() }
+        let held = try store.blockingRead { try $0.typesWithSamples() }
         for type in held.sorted() where isExchanged(type) && (feed == .every || feed == type) {
             var start: Instant? = .distantPast
             while let from = start {
                 try Task.checkCancellation()
                 try await holdLease()
                 let limit = options.shortPage
-                let given = try store.read { try $0.given(to: name, seen, type, from: from, limit: limit) }
+                let given = try store.blockingRead { try $0.given(to: name, seen, type, from: from, limit: limit) }
                 start = given.next
                 guard !given.samples.isEmpty else { continue }
                 guard let gone = try await records.forgotten(among: given.samples, since: place) else { return nil }

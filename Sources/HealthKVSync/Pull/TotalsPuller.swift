@@ -15,7 +15,7 @@ struct TotalsPuller: SessionJob {
         let (name, zone, now) = (name, options.zone, now)
         var days = try state()[type].staleDays
         let yesterday = LocalDays.names(from: now - .days(1), to: now, zone: zone, limit: 2)
-        let held = try store.read { try $0.totals(of: type, peer: name) }
+        let held = try store.blockingRead { try $0.totals(of: type, peer: name) }
         // A total that was read before its day was over is incomplete.
         days.formUnion(held.filter { !$0.isComplete }.map(\.day))
         days.formUnion(yesterday.filter { day in !held.contains { $0.day == day && $0.isComplete } })

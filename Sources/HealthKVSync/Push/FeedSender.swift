@@ -8,7 +8,7 @@ struct FeedSender: SessionJob {
     func pushFeed(to records: CheckedRecords) async throws -> PushReport {
         var report = PushReport()
         let name = name
-        if try store.read({ try $0.peer(name)?.acknowledged }) == nil {
+        if try store.blockingRead({ try $0.peer(name)?.acknowledged }) == nil {
             // A peer that begins at the beginning has seen no part of any mass deletion.
             if try state().removal != nil { try await update { _, state in state.removal = nil } }
             if try await recordComparison.skipEqual(records) { return report }
@@ -34,11 +34,11 @@ struct FeedSender: SessionJob {
     private func nextChanges(for records: CheckedRecords) async throws -> ChangePage? {
         let (name, limit) = (name, options.pushSize)
         do {
-            return try store.read { txn in
+            return try store.blockingRead { txn in
                 try txn.changes(since: try txn.peer(name)?.acknowledged, limit: limit)
             }
         } catch let error as StoreError where error.code == .tokenExpired {
-            let (token, held) = (try store.read { $0.currentToken }, try heldTypes())
+            let (token, held) = (try store.blockingRead { $0.currentToken }, try heldTypes())
             let isWhole = try await recordComparison.reconcileRecords(records, held)
             // The comparison covers live samples only. An older version of a deleted sample may still reach the peer
             // from elsewhere.
@@ -179,7 +179,9 @@ struct FeedSender: SessionJob {
             try Task.checkCancellation()
             try await holdLease()
             let (start, limit) = (place, options.pushSize)
-            let (page, here) = try store.read { (try $0.deletions(after: start, limit: limit), $0.currentToken) }
+            let (page, here) = try store.blockingRead {
+                (try $0.deletions(after: start, limit: limit), $0.currentToken)
+            }
             let wanted = page.deletions.filter { isPushed($0.type) }
             let free = wanted.filter { !held.holds($0.type) }
             if free.count < wanted.count { isWhole = false }
@@ -202,7 +204,7 @@ struct FeedSender: SessionJob {
             try Task.checkCancellation()
             try await holdLease()
             let (start, limit) = (place, options.pushSize)
-            let page = try store.read { try $0.deletions(at: token, after: start, limit: limit) }
+            let page = try store.blockingRead { try $0.deletions(at: token, after: start, limit: limit) }
             let deletions = page.deletions.filter { isPushed($0.type) }
             if deletions.contains(where: { held.holds($0.type) }) { return (report, false) }
             let delivery = try await deliver(operations(deletions, token))

@@ -51,7 +51,7 @@ struct QueueSender: SessionJob {
     /// each commit would scan the queues again.
     private func settleNextTries() async throws {
         let (name, now, longest) = (name, now, options.longestDelay)
-        let mayBeDue = try store.read { txn in
+        let mayBeDue = try store.blockingRead { txn in
             try txn.pendingGroups(for: name).contains { $0.isDue(at: now, longest: longest) }
         }
         guard mayBeDue else { return }
@@ -66,9 +66,9 @@ struct QueueSender: SessionJob {
             now: now, isUrgent: request.isUrgent, plan: plan, isOfCommit: request.isOfCommit, held: try heldTypes(),
             ungranted: try access.ungrantedTypes(), seen: seen, keepsRecords: peer.keepsRecords,
             limit: options.pushSize, longestDelay: options.longestDelay,
-            writer: try store.read { $0.replica }, opened: store.commitAtOpening)
+            writer: try store.blockingRead { $0.replica }, opened: store.commitAtOpening)
         var batch = PushBatch(after: place)
-        try store.read { txn in try batch.collect(name, conditions, in: txn) }
+        try store.blockingRead { txn in try batch.collect(name, conditions, in: txn) }
         if !batch.completed.isEmpty {
             let completed = batch.completed
             try await holdLease()
@@ -79,14 +79,14 @@ struct QueueSender: SessionJob {
                 }
             }
             batch = PushBatch(after: place)
-            try store.read { txn in try batch.collect(name, conditions, in: txn) }
+            try store.blockingRead { txn in try batch.collect(name, conditions, in: txn) }
         }
         guard batch.idle.contains(where: { $0.kind == .delete }) else { return batch }
         // A mass deletion writes its tombstones step by step. Until all exist, an operation without a sample may be
         // about one of them.
         _ = try await massDeletions.finishRemovals()
         batch = PushBatch(after: place)
-        try store.read { txn in
+        try store.blockingRead { txn in
             try batch.collect(name, conditions, in: txn)
             if txn.hasUnfinishedRemovals { batch.idle.removeAll { $0.kind == .delete } }
         }
@@ -100,7 +100,7 @@ struct QueueSender: SessionJob {
     /// they had a link to it, and only their tombstones refuse them then.
     private func acknowledgeQueue() async throws {
         let (name, now, plan) = (name, now, plan)
-        let (isAdopted, isDue) = try store.read { txn in
+        let (isAdopted, isDue) = try store.blockingRead { txn in
             let state = try txn.state(of: name)
             let isAdopted = state.hasAdopted(plan)
             guard let known = try txn.peer(name), known.queue != nil else { return (isAdopted, false) }
@@ -187,7 +187,7 @@ struct QueueSender: SessionJob {
             while true {
                 try Task.checkCancellation()
                 let (start, size) = (from, limit)
-                let samples = try store.read { txn in
+                let samples = try store.blockingRead { txn in
                     try txn.samples(
                         SampleQuery(type, from: start, rule: .strictStart, limit: size, includeShadowed: true))
                 }

@@ -9,7 +9,7 @@ struct RecordComparison: SessionJob {
 
     /// Returns the types that either side has samples of.
     private func comparedTypes(_ records: CheckedRecords) async throws -> [SampleType] {
-        let ours = try store.read { try $0.typesWithSamples() }
+        let ours = try store.blockingRead { try $0.typesWithSamples() }
         let theirs = try await records.types()
         return ours.union(theirs).filter { plan.plan(of: $0) != nil }.sorted()
     }
@@ -17,10 +17,10 @@ struct RecordComparison: SessionJob {
     /// Runs before a peer follows the feed for the first time: if both sides hold the same samples, only deletions must
     /// be sent. Returns `true` if they do.
     func skipEqual(_ records: CheckedRecords) async throws -> Bool {
-        let token = try store.read { $0.currentToken }
+        let token = try store.blockingRead { $0.currentToken }
         for type in try await comparedTypes(records) where plan.plan(of: type)?.pushes ?? false {
             guard let theirs = try await records.digest(of: type, in: .all) else { return false }
-            if try store.read({ try $0.syncDigest(of: type) }) != theirs { return false }
+            if try store.blockingRead({ try $0.syncDigest(of: type) }) != theirs { return false }
         }
         // Digests cover live samples only. An older version of a deleted sample may still reach the peer from
         // elsewhere.
@@ -47,7 +47,7 @@ struct RecordComparison: SessionJob {
         _ type: SampleType, with records: CheckedRecords, in window: TimeRange, sends: Bool
     ) async throws {
         try Task.checkCancellation()
-        let ours = try store.read { try $0.syncDigest(of: type, in: window) }
+        let ours = try store.blockingRead { try $0.syncDigest(of: type, in: window) }
         guard let theirs = try await records.digest(of: type, in: window) else {
             return try await exchange(type, in: window, sends: sends)
         }
@@ -122,7 +122,7 @@ struct RecordComparison: SessionJob {
         _ type: SampleType, _ window: TimeRange, _ theirs: [SampleID: UInt64]
     ) async throws {
         var ids: [SampleID] = []
-        try store.read { txn in
+        try store.blockingRead { txn in
             try txn.forEachSample(
                 SampleQuery(type, from: window.from, to: window.to, rule: .strictStart, includeShadowed: true)
             ) { sample in
@@ -136,7 +136,7 @@ struct RecordComparison: SessionJob {
         for from in stride(from: 0, to: ids.count, by: max(1, options.pushSize)) {
             try await holdLease()
             let some = ids[from..<min(ids.count, from + options.pushSize)]
-            let (kinds, here) = try store.read { txn in
+            let (kinds, here) = try store.blockingRead { txn in
                 let kinds: [PushOperation.Kind] = try some.compactMap { id in
                     if let sample = try txn.sample(id: id) { return .save(sample) }
                     return try txn.deletedSample(id: id).map { .delete($0) }

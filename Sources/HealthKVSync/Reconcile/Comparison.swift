@@ -89,7 +89,7 @@ struct Comparison: SessionJob {
     /// pages ran out before its end.
     private func check(_ type: SampleType, pages: inout Int) async throws -> ReconcileReport? {
         let (name, now, known) = (name, now, try state()[type])
-        var check = try store.read { try $0.checkNote(name, type) }.check ?? PeerComparison(at: now)
+        var check = try store.blockingRead { try $0.checkNote(name, type) }.check ?? PeerComparison(at: now)
         // Samples that were shown a day ago prove little about today: start over.
         if check.began.hasPassed(.days(1), at: now) { check = PeerComparison(at: now) }
         let bound = max(known.history.horizon ?? .distantPast, known.authorization?.earliest ?? .distantPast)
@@ -235,14 +235,14 @@ struct Comparison: SessionJob {
                 try await update { txn, state in try state.beginDoubt(of: name, at: now, in: &txn) }
                 return (0, [])
             }
-            let before = try store.read { try $0.checkNote(name, type) }.ownMissing
+            let before = try store.blockingRead { try $0.checkNote(name, type) }.ownMissing
             open = Set(missing).subtracting(before)
             missing.removeAll { !before.contains($0) }
             if missing.isEmpty { return (0, open) }
         }
         _ = try await puller.pullPages(type)
         // A peer that answers badly may have left out a page. Then the samples still live there.
-        let names = try store.read { txn in
+        let names = try store.blockingRead { txn in
             try missing.compactMap { item in try txn.sample(id: item.id).map { $0.syncIdentifier ?? $0.id.description }
             }
         }
@@ -303,7 +303,7 @@ struct Comparison: SessionJob {
         let own = try await judgeOwn(type, check)
         let (name, now, applier) = (name, now, try applier(type, state()[type]))
         if try state()[type].doubt.isOpen { return try await giveToOthers(type, check) }
-        let before = try store.read { try $0.checkNote(name, type) }.missing
+        let before = try store.blockingRead { try $0.checkNote(name, type) }.missing
         let agreed = check.missing.filter { before.contains($0) }
         var report = ReconcileReport()
         report.deleted = own.gone

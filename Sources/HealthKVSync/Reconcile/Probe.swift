@@ -51,7 +51,7 @@ struct Probe: SessionJob {
             let sample = addition.sample
             return sample.start > bound && !ignored.contains(addition.idAtPeer) && (try? sample.validate()) != nil
         }
-        return try store.read { txn in
+        return try store.blockingRead { txn in
             Set(try latest.filter { try !txn.knows($0, of: name) }.map(\.idAtPeer))
         }
     }

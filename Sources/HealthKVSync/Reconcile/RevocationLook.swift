@@ -48,7 +48,7 @@ struct RevocationLook: SessionJob {
     private func showsOthers(_ type: SampleType) async throws -> Bool {
         let (name, known) = (name, try state()[type])
         var latest: Sample?
-        try store.read { txn in
+        try store.blockingRead { txn in
             // Nothing shows from before the date from which reading is allowed.
             let from = known.authorization?.earliest ?? .distantPast
             try txn.forEachSample(

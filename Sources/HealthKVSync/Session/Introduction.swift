@@ -8,7 +8,7 @@ struct Introduction: SessionJob {
     /// Checks whether the store is a copy or was restored. Such a store adopts what its peers hold before it sends
     /// anything (SEMANTICS C28).
     func checkEpoch() async throws {
-        let epoch = try store.read { $0.epoch }
+        let epoch = try store.blockingRead { $0.epoch }
         guard try state().epoch != epoch else { return }
         let (name, now, plan, peer, types) = (name, now, plan, peer, plan.types.keys)
         try await update { txn, state in
@@ -106,7 +106,7 @@ struct Introduction: SessionJob {
         let told = try state().told
         guard let theirs = try await records.meet(told: told) else { return false }
         for place in [theirs.place, theirs.read].compactMap(\.self)
-        where try store.read({ try $0.fit(of: place).isRolledBack }) {
+        where try store.blockingRead({ try $0.fit(of: place).isRolledBack }) {
             try await beginEpoch { txn, _ in try txn.fit(of: place).isRolledBack }
             return true
         }
@@ -130,7 +130,7 @@ struct Introduction: SessionJob {
     /// Begins a new epoch because the peer knows a later copy of this store. Returns `false` if that happened often in
     /// recent days: then this store is not an older state, but another device with the same name.
     private func becomeAnotherReplica() async throws -> Bool {
-        let (now, replica) = (now, try store.read { $0.replica })
+        let (now, replica) = (now, try store.blockingRead { $0.replica })
         let recent = try state().superseded.filter { !$0.hasPassed(.days(7), at: now) }
         guard recent.count < 3 else { return false }
         try await update { txn, state in

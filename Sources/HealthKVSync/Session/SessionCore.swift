@@ -83,7 +83,7 @@ extension SessionCore {
     func holdLease() async throws {
         let (name, holder, now, time) = (name, holder, now, leaseTime)
         let ours = leaseToken.withLock { $0 }
-        let known = try store.read { try $0.lease(of: name) }
+        let known = try store.blockingRead { try $0.lease(of: name) }
         if known.isHeld(with: ours, beyond: now + time / 2) { return }
         // Check before taking the writing lock: the holder of the lease needs that lock.
         if holder.end(ofForeign: known, at: now, time) != nil { throw SessionCore.isBusy(name) }

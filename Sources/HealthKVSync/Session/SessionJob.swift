@@ -103,7 +103,7 @@ extension SessionJob {
             }
             return state
         }
-        let isNews = try store.read { txn in
+        let isNews = try store.blockingRead { txn in
             try txn.peers().contains { other in
                 let state = try txn.state(of: other.id)
                 return other.id != name && corrected(state) != state

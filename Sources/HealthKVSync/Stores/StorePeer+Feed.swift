@@ -115,7 +115,7 @@ extension StorePeer {
         // A place midway in a mass deletion acknowledges nothing.
         guard let place = PeerPlace(token), place.deleted == nil else { return }
         let (ourName, token) = (try ourName(), place.token)
-        let isKnown = try? other.read { txn in
+        let isKnown = try? other.blockingRead { txn in
             guard let known = try txn.peer(ourName), !known.isRetired, let seen = known.acknowledged else {
                 return false
             }
@@ -136,7 +136,7 @@ extension StorePeer {
     /// knows lacks no deletion.
     private func noteReader() async {
         let now = other.now
-        guard let ourName = try? ourName(), let known = try? other.read({ try $0.peer(ourName) }),
+        guard let ourName = try? ourName(), let known = try? other.blockingRead({ try $0.peer(ourName) }),
             known.isRetired || known.lastSeen.hasPassed(.days(1), at: now)
         else { return }
         _ = try? await other.write { try $0.endRetirement(of: ourName) }
@@ -146,7 +146,7 @@ extension StorePeer {
     /// earlier acknowledgements no longer count.
     private func startOver() async {
         guard let ourName = try? ourName() else { return }
-        let isKnown = try? other.read { txn in
+        let isKnown = try? other.blockingRead { txn in
             try txn.peer(ourName)?.acknowledged != nil || txn.memory(of: ourName).read != nil
         }
         guard isKnown == true else { return }

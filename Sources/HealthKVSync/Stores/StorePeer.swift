@@ -59,7 +59,7 @@ public struct StorePeer: RecordPeer {
 
     /// Returns whether the store can be read.
     public func availability() async -> PeerAvailability {
-        (try? other.read { _ in true }) == nil ? .unavailable : .available
+        (try? other.blockingRead { _ in true }) == nil ? .unavailable : .available
     }
 
     /// Returns the types that the store has samples of.

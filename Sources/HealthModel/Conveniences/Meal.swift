@@ -2,8 +2,8 @@
 ///
 /// ```swift
 /// var meal = Meal(
-///     id: "log-17", at: now, name: "Porridge", energy: Quantity(310, .kilocalorie), protein: 11, fiber: 8.2)
-/// meal[.dietarySodium] = Quantity(180, .milligram)
+///     id: "log-17", at: now, name: "Porridge", energy: .kilocalories(310), protein: .grams(11), fiber: .grams(8.2))
+/// meal[.dietarySodium] = .milligrams(180)
 /// assert(meal.samples().map(\.group) == Array(repeating: "log-17", count: 4))
 /// ```
 ///
@@ -31,22 +31,23 @@ public struct Meal: Hashable, Sendable, Identifiable {
     /// The name for the samples of a meal without a name.
     public static let usualName = "Logged meal"
 
-    /// Creates a meal with the usual nutrients. Parameters of type `Double` are in grams.
+    /// Creates a meal. The usual nutrients have parameters of their own; `more` takes any of the catalog, such as
+    /// `[.dietaryVitaminC: .milligrams(60)]`.
     public init(
-        id: String, at instant: Instant, name: String? = nil, energy: Quantity? = nil, protein: Double? = nil,
-        carbohydrates: Double? = nil, fat: Double? = nil, fiber: Double? = nil,
-        metadata: [String: MetadataValue] = [:]
+        id: String, at instant: Instant, name: String? = nil, energy: Quantity? = nil, protein: Quantity? = nil,
+        carbohydrates: Quantity? = nil, fat: Quantity? = nil, fiber: Quantity? = nil,
+        more: [SampleType: Quantity] = [:], metadata: [String: MetadataValue] = [:]
     ) {
         self.id = id
         at = instant
         self.name = name
         self.metadata = metadata
-        self[.dietaryEnergyConsumed] = energy
-        let grams: [(SampleType, Double?)] = [
-            (.dietaryProtein, protein), (.dietaryCarbohydrates, carbohydrates), (.dietaryFatTotal, fat),
-            (.dietaryFiber, fiber),
+        nutrients = more
+        let usual: [(SampleType, Quantity?)] = [
+            (.dietaryEnergyConsumed, energy), (.dietaryProtein, protein), (.dietaryCarbohydrates, carbohydrates),
+            (.dietaryFatTotal, fat), (.dietaryFiber, fiber),
         ]
-        for (type, value) in grams { self[type] = value.map { Quantity($0, .gram) } }
+        for (type, quantity) in usual { if let quantity { self[type] = quantity } }
     }
 
     /// The amount of a nutrient; set `nil` to remove it.

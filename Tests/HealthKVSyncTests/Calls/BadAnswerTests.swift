@@ -21,16 +21,16 @@ struct BadAnswerTests {
         try await trial.sync()
         try trial.save(3)
         trial.peer.set { $0.outcomes = BadAnswerTests.spoilings[spoiling] }
-        let seen = try trial.here.read { try $0.peer("there")?.acknowledged }
+        let seen = try trial.here.blockingRead { try $0.peer("there")?.acknowledged }
         let report = try await trial.sync()
         #expect(report.issue?.code == .badAnswer)
         #expect(report.pushed.done == 0)
-        #expect(try trial.here.read { try $0.peer("there")?.acknowledged } == seen)
+        #expect(try trial.here.blockingRead { try $0.peer("there")?.acknowledged } == seen)
         #expect(try trial.engine.status().peers["there"]?.issue?.code == .badAnswer)
         trial.peer.set { $0.outcomes = nil }
         let whole = try await trial.sync()
         #expect(whole.issue == nil && whole.pushed.done == 3)
-        #expect(try trial.there.read { try $0.count(of: .bodyMass) } == 3)
+        #expect(try trial.there.blockingRead { try $0.count(of: .bodyMass) } == 3)
         try trial.finish()
     }
 
@@ -312,8 +312,8 @@ struct BadAnswerTests {
         #expect(try await trial.sync().issue?.code == .badAnswer)
         trial.peer.set { $0 = AnswerScript() }
         #expect(try await trial.sync().issue == nil)
-        #expect(try trial.here.read { try $0.count(of: .bodyMass) } == 3)
-        #expect(try trial.there.read { try $0.count(of: .bodyMass) } == 3)
+        #expect(try trial.here.blockingRead { try $0.count(of: .bodyMass) } == 3)
+        #expect(try trial.there.blockingRead { try $0.count(of: .bodyMass) } == 3)
         try trial.finish()
     }
 
@@ -332,7 +332,7 @@ struct BadAnswerTests {
         try trial.save(2)
         try await trial.sync()
         let before = try trial.here.info()
-        let store = try trial.here.read { $0.storeID }
+        let store = try trial.here.blockingRead { $0.storeID }
         let last = UInt64(UInt32.max)
         let impossible = [
             "kv1:\(store):\(before.epoch):\(last + 1):0:5", "kv1:\(store):\(before.epoch):1:0:5:\(UInt64.max):0",

@@ -112,7 +112,7 @@ struct CallDeadlineTests {
         #expect(try await trial.sync().issue == nil)
         #expect(try trial.bench.pending.isEmpty)
         #expect(trial.bench.health.live.count == 1)
-        #expect(try trial.bench.store.read { try $0.link(peer: "health", sample: sample.id) } != nil)
+        #expect(try trial.bench.store.blockingRead { try $0.link(peer: "health", sample: sample.id) } != nil)
         try trial.bench.finish()
     }
 

@@ -168,9 +168,9 @@ struct ProtocolTests {
         let report = try await engine.sync()["there"]!
         #expect(report.issue?.detail == "the line is cut")
         // It keeps nothing from coming, and is not tried with each page.
-        #expect(try here.read { try $0.count(of: .bodyMass) } == 4)
+        #expect(try here.blockingRead { try $0.count(of: .bodyMass) } == 4)
         #expect(peer.count("acknowledge") == 1)
-        #expect(try there.read { try $0.peer("here") }?.acknowledged == nil)
+        #expect(try there.blockingRead { try $0.peer("here") }?.acknowledged == nil)
         let next = try #require(try engine.session("there").schedule.nextDue())
         #expect(next >= clock.now + .seconds(100) && next < clock.now + .seconds(200))
         peer.set { $0.acknowledgement = nil }
@@ -179,7 +179,7 @@ struct ProtocolTests {
         try await until("the acknowledgement") { try there.read { try $0.peer("here") }?.acknowledged != nil }
         try await until("the end of the issue") { try engine.status().peers["there"]?.issue == nil }
         await engine.stop()
-        #expect(try here.read { try $0.state(of: "there") }[.every].unacknowledged == nil)
+        #expect(try here.blockingRead { try $0.state(of: "there") }[.every].unacknowledged == nil)
     }
 
     // MARK: Snapshots
@@ -295,7 +295,7 @@ struct ProtocolTests {
         let (saved, id) = (sample, sample.id)
         try await stores[0].write { _ = try $0.save(saved) }
         try await engine.sync()
-        #expect(try stores[2].read { try $0.sample(id: id) }?.group == "breakfast")
+        #expect(try stores[2].blockingRead { try $0.sample(id: id) }?.group == "breakfast")
         if isMass {
             _ = try await stores[0].write { try $0.delete(.range(of: .dietaryProtein)) }
         } else {
@@ -303,7 +303,7 @@ struct ProtocolTests {
         }
         try await engine.sync()
         for store in stores {
-            #expect(try store.read { try $0.deletedSample(id: id) }?.group == "breakfast")
+            #expect(try store.blockingRead { try $0.deletedSample(id: id) }?.group == "breakfast")
             #expect(try store.check().findings.isEmpty)
         }
     }

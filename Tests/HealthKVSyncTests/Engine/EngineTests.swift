@@ -163,7 +163,7 @@ struct EngineTests {
         #expect(try await bench.engine.disconnect(bench.peer, purge: true) == 0)
         #expect(try bench.weights == [72])
         #expect(bench.health.live.count == 46)
-        #expect(try bench.store.read { try $0.anchors(of: "health") }.isEmpty)
+        #expect(try bench.store.blockingRead { try $0.anchors(of: "health") }.isEmpty)
         #expect(try bench.pending.isEmpty && !bench.status().isEnabled)
         // Connected again, all comes back.
         try await bench.engine.enable(bench.peer)
@@ -182,7 +182,7 @@ struct EngineTests {
                 origin: .imported))
         try await bench.engine.enable(bench.peer)
         try await bench.sync()
-        #expect(try bench.store.read { try $0.count(of: .stepCount) } == 1)
+        #expect(try bench.store.blockingRead { try $0.count(of: .stepCount) } == 1)
         #expect(try await bench.engine.disconnect(bench.peer) == 1)
         try bench.finish()
     }
@@ -203,7 +203,7 @@ struct EngineTests {
         let status = try bench.status()
         #expect(status.issue?.code == .accessRevoked && status.issue?.recovery == .openSettings)
         #expect(status.issue?.message.contains("will be removed") == true)
-        #expect(try bench.store.read { try $0.count(of: .stepCount) } == 1)
+        #expect(try bench.store.blockingRead { try $0.count(of: .stepCount) } == 1)
         try bench.finish()
     }
 
@@ -220,13 +220,13 @@ struct EngineTests {
         #expect(first.missing == 1 && first.deleted == 0 && first.unverified == 1)
         let second = try await bench.engine.reconcile(bench.peer)
         #expect(second.deleted == 1 && second.unverified == 1)
-        #expect(try bench.store.read { try $0.sample(id: ids[4]) } == nil)
-        #expect(try bench.store.read { try $0.sample(id: ids[0]) } != nil)
-        #expect(try bench.store.read { try $0.conflicts() }.map(\.event) == [.presumedGone])
+        #expect(try bench.store.blockingRead { try $0.sample(id: ids[4]) } == nil)
+        #expect(try bench.store.blockingRead { try $0.sample(id: ids[0]) } != nil)
+        #expect(try bench.store.blockingRead { try $0.conflicts() }.map(\.event) == [.presumedGone])
         // Should it show itself again, it is back.
         bench.health.restore(ids[4], bench.scale(64, hour: 4))
         try await bench.engine.reconcile(bench.peer)
-        #expect(try bench.store.read { try $0.sample(id: ids[4]) } != nil)
+        #expect(try bench.store.blockingRead { try $0.sample(id: ids[4]) } != nil)
         try bench.finish()
     }
 

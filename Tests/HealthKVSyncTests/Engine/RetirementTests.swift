@@ -17,7 +17,7 @@ struct RetirementTests {
         let samples = (0..<4).map { Sample(.bodyMass, 70 + Double($0), .kilogram, at: clock.now - .days($0)) }
         _ = try await here.write { try $0.save(samples) }
         _ = try await engine.sync()
-        #expect(try there.read { try $0.count() } == 4)
+        #expect(try there.blockingRead { try $0.count() } == 4)
         let gone = samples[1].id
         _ = try await here.write { try $0.delete(id: gone) }
         _ = try await there.write { try $0.save(Sample(.bodyMass, 90, .kilogram, at: clock.now)) }
@@ -27,10 +27,10 @@ struct RetirementTests {
             here, [SyncPeer(MemoryHealthPeer(MemoryHealth()), plan: .weightTracker)], clock)
         try await other.enable("health")
         _ = try await other.sync()
-        #expect(try here.read { try $0.peer("there") }?.isRetired == false)
+        #expect(try here.blockingRead { try $0.peer("there") }?.isRetired == false)
         clock.advance(seconds: 86_400)
         _ = try await other.sync()
-        #expect(try here.read { try $0.peer("there") }?.isRetired == true)
+        #expect(try here.blockingRead { try $0.peer("there") }?.isRetired == true)
         _ = try await here.write { txn in
             guard let health = try txn.peer("health") else { return }
             try txn.acknowledge(peer: health.id, txn.currentToken)
@@ -45,13 +45,13 @@ struct RetirementTests {
             _ = try await here.write { [last] in try $0.save(last) }
             while try here.maintain(budget: .seconds(1)) {}
         }
-        #expect(try here.read { try $0.deletedSample(id: gone) } == nil)
+        #expect(try here.blockingRead { try $0.deletedSample(id: gone) } == nil)
         _ = try await engine.sync()
         _ = try await engine.sync()
-        #expect(try here.read { try $0.peer("there") }?.isRetired == false)
-        #expect(try there.read { try $0.sample(id: gone) } == nil)
-        #expect(try here.read { try $0.syncDigest() } == there.read { try $0.syncDigest() })
-        #expect(try here.read { try $0.count() } == 5)
+        #expect(try here.blockingRead { try $0.peer("there") }?.isRetired == false)
+        #expect(try there.blockingRead { try $0.sample(id: gone) } == nil)
+        #expect(try here.blockingRead { try $0.syncDigest() } == there.blockingRead { try $0.syncDigest() })
+        #expect(try here.blockingRead { try $0.count() } == 5)
         for store in [here, there] { try store.close() }
     }
 
@@ -64,7 +64,7 @@ struct RetirementTests {
         for peer in engine.peers { try await engine.enable(peer) }
         func sync(_ name: PeerID) async throws {
             _ = try await engine.sync(name)
-            #expect(try here.read { try $0.peer("there") }?.isRetired == false)
+            #expect(try here.blockingRead { try $0.peer("there") }?.isRetired == false)
             #expect(try engine.status().peers["there"]?.notices.isEmpty == true)
         }
         func sleep(days: Int) { clock.advance(seconds: days * 86_400) }
@@ -108,13 +108,13 @@ struct RetirementTests {
                     .stepCount, 100, .count, from: start, to: start, source: Source(name: "Phone"), origin: .imported))
         }
         _ = try await engine.sync("health")
-        #expect(try here.read { try $0.count(of: .stepCount) } == 5)
+        #expect(try here.blockingRead { try $0.count(of: .stepCount) } == 5)
         _ = try await engine.sync("backend")
         _ = try await engine.sync("health")
-        #expect(try here.read { try $0.count(of: .stepCount) } == 0)
+        #expect(try here.blockingRead { try $0.count(of: .stepCount) } == 0)
         _ = try await engine.sync()
-        #expect(try backend.read { try $0.count(of: .stepCount) } == 5)
-        #expect(try here.read { try $0.count(of: .stepCount) } == 0)
+        #expect(try backend.blockingRead { try $0.count(of: .stepCount) } == 5)
+        #expect(try here.blockingRead { try $0.count(of: .stepCount) } == 0)
         for store in [here, backend] { try store.close() }
     }
 }

@@ -72,7 +72,7 @@ struct RunningTests {
             bench.store, [SyncPeer(MemoryHealthPeer(bench.health), plan: .dietApp)], bench.clock
         ) { $0.holder = "widget" }
         #expect(try await widget.sync()["health"]?.issue?.code == .busyElsewhere)
-        let lease = try bench.store.read { try $0.lease(of: "health") }
+        let lease = try bench.store.blockingRead { try $0.lease(of: "health") }
         guard case .held(_, let end) = lease.state else {
             Issue.record("nobody holds the lease")
             return
@@ -147,7 +147,7 @@ struct RunningTests {
         try bench.write { _ = try $0.save(Sample(.dietaryWater, 300, .milliliter, at: bench.time(3))) }
         let report = try await bench.sync()
         #expect(report.issue?.code == .delayed)
-        #expect(try bench.store.read { try $0.count(of: .dietaryWater) } == 2)
+        #expect(try bench.store.blockingRead { try $0.count(of: .dietaryWater) } == 2)
         #expect(bench.health.live.count { $0.app == "app" } == 1)
         #expect(try bench.status().lastSync == nil)
         // What is sent meanwhile says nothing of what is to be read.

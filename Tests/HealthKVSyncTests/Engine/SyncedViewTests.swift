@@ -19,7 +19,7 @@ struct SyncedViewTests {
         try await bench.sync()
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = try #require(TimeZone(secondsFromGMT: 0))
-        let days = try bench.store.read { txn in
+        let days = try bench.store.blockingRead { txn in
             try txn.dailySteps(from: "2026-05-07", to: "2026-05-10", calendar: calendar, source: "healthkit")
         }
         #expect(days.count == 4 && days.filter(\.hasData).map(\.stepCount) == [1_200])
@@ -52,7 +52,7 @@ struct SyncedViewTests {
         try bench.write { _ = try $0.save(entered) }
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = try #require(TimeZone(secondsFromGMT: 0))
-        let days = try bench.store.read { txn in
+        let days = try bench.store.blockingRead { txn in
             try txn.dailySteps(from: "2026-05-05", to: "2026-05-09", calendar: calendar, source: "healthkit")
         }
         #expect(days.map(\.stepCount) == [0, 1_400, 1_000, 900, 1_000])
@@ -65,7 +65,7 @@ struct SyncedViewTests {
         #expect(days.map(\.source) == ["", "healthkit", "healthkit", app.name, "healthkit"])
         let options = CumulativeOptions(sources: .authoritative)
         let (from, to) = (day - 96 * hour, day + 24 * hour)
-        let (whole, byDay, byHour, merged) = try bench.store.read { txn in
+        let (whole, byDay, byHour, merged) = try bench.store.blockingRead { txn in
             (
                 try txn.statistics(of: .stepCount, from: from, to: to, options: options),
                 try txn.statistics(.stepCount, by: .day, from: from, to: to, calendar: calendar, options: options),
@@ -84,7 +84,7 @@ struct SyncedViewTests {
             (later.start, later.end) = (besides.start + 3 * hour, besides.end + 3 * hour)
             _ = try txn.save(later)
         }
-        let known = try bench.store.read { txn in
+        let known = try bench.store.blockingRead { txn in
             try txn.dailySteps(from: "2026-05-06", to: "2026-05-06", calendar: calendar, source: "healthkit")
         }
         #expect(known.map(\.stepCount) == [1_450] && known.map(\.steps) == [.total(peer: "health")])
@@ -148,7 +148,7 @@ struct SyncedViewTests {
             source: Source(bundle: "watch", name: "Watch"), origin: .imported)
         bench.health.save(walk, app: "watch")
         try await bench.sync()
-        let (sum, strict) = try bench.store.read { txn in
+        let (sum, strict) = try bench.store.blockingRead { txn in
             (
                 try txn.statistics(of: .activeEnergyBurned, from: midnight, to: midnight + 24 * hour).sum,
                 try txn.samples(

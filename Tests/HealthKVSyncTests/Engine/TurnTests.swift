@@ -101,7 +101,7 @@ struct TurnTests {
             return PeerError(.transient, "CancellationError")
         })
         try await run()
-        let state = try bench.store.read { try $0.state(of: "health") }
+        let state = try bench.store.blockingRead { try $0.state(of: "health") }
         #expect(state.issue == nil && state.nextTry == nil && state.types.values.allSatisfy { $0.pulls == .well })
         bench.health.set(failure: nil)
         _ = try bench.save(72)

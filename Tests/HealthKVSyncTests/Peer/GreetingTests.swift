@@ -45,8 +45,10 @@ struct GreetingTests {
             }
         }
         for device in devices { try await device.sync() }
-        for store in devices.map(\.store) + [hub] { #expect(try store.read { try $0.count(of: .bodyMass) } == 6) }
-        #expect(Set(try hub.read { try $0.peers() }.map(\.id)).count == 2)
+        for store in devices.map(\.store) + [hub] {
+            #expect(try store.blockingRead { try $0.count(of: .bodyMass) } == 6)
+        }
+        #expect(Set(try hub.blockingRead { try $0.peers() }.map(\.id)).count == 2)
         for device in devices { #expect(try device.notices == []) }
     }
 
@@ -62,7 +64,7 @@ struct GreetingTests {
         // It may be the first one, installed again: it is told, and reads from the beginning.
         #expect(try await second.sync().issue == nil)
         #expect(try second.notices == [.nameTakenOver])
-        #expect(try second.store.read { try $0.count(of: .bodyMass) } == 2)
+        #expect(try second.store.blockingRead { try $0.count(of: .bodyMass) } == 2)
         // It is not, for that one is still there.
         let issue = try #require(try await first.sync().issue)
         #expect(issue.code == .nameTaken && issue.recovery == .reportBug)
@@ -75,7 +77,9 @@ struct GreetingTests {
         #expect(try await renamed.sync().issue == nil)
         try await second.sync()
         try await renamed.sync()
-        for store in [renamed.store, second.store, hub] { #expect(try store.read { try $0.count(of: .bodyMass) } == 3) }
+        for store in [renamed.store, second.store, hub] {
+            #expect(try store.blockingRead { try $0.count(of: .bodyMass) } == 3)
+        }
         withExtendedLifetime(first) {}
     }
 
@@ -107,7 +111,9 @@ struct GreetingTests {
         #expect(refusals == 12 - 3)
         clock.advance(seconds: 8 * 86_400)
         for device in [first, second, first, second] { #expect(try await device.sync().issue == nil) }
-        for store in [first.store, second.store, hub] { #expect(try store.read { try $0.count(of: .bodyMass) } == 25) }
+        for store in [first.store, second.store, hub] {
+            #expect(try store.blockingRead { try $0.count(of: .bodyMass) } == 25)
+        }
         try second.store.close()
     }
 
@@ -122,13 +128,13 @@ struct GreetingTests {
             try await device.engine.enable("hub")
             _ = try device.save(Double(70 + number), clock)
             #expect(try await device.sync().issue == nil)
-            #expect(try device.store.read { try $0.count(of: .bodyMass) } == number)
+            #expect(try device.store.blockingRead { try $0.count(of: .bodyMass) } == number)
             #expect(try await device.sync().issue == nil)
         }
-        #expect(try hub.read { try $0.peers() }.map(\.id) == ["phone"])
+        #expect(try hub.blockingRead { try $0.peers() }.map(\.id) == ["phone"])
         // Whose registration the app has removed is known no more.
         try await hub.write { try $0.removePeer("phone") }
-        #expect(try hub.read { try $0.reader("phone") } == KnownReader())
+        #expect(try hub.blockingRead { try $0.reader("phone") } == KnownReader())
     }
 
     @Test("A store is no peer of itself") func itself() async throws {

@@ -86,7 +86,7 @@ struct PlanTests {
         await #expect(throws: SyncIssue.self) {
             for try await _ in bench.engine.importHistory(bench.peer, .days(-5)) {}
         }
-        #expect(try bench.store.read { try $0.peers() }.isEmpty)
+        #expect(try bench.store.blockingRead { try $0.peers() }.isEmpty)
         try bench.finish()
     }
 
@@ -193,7 +193,7 @@ struct PlanTests {
         #expect(issue?.code == .invalid)
         #expect(try everything.status().peers["backup"]?.isEnabled == true)
         #expect(try await everything.disconnect("backup") == 0)
-        #expect(try here.read { try $0.count() } == 1)
+        #expect(try here.blockingRead { try $0.count() } == 1)
         for store in [here, backup] { try store.close() }
     }
 
@@ -210,7 +210,7 @@ struct PlanTests {
         #expect(bench.held == [20, 30])
         bench.health.set(failure: nil)
         try await bench.sync()
-        #expect(try bench.store.read { try $0.count(of: .dietaryProtein) } == 2)
+        #expect(try bench.store.blockingRead { try $0.count(of: .dietaryProtein) } == 2)
         #expect(bench.held == [20, 30])
         try bench.finish()
     }
@@ -263,16 +263,18 @@ struct PlanTests {
             return isLate ? PeerError(.transient, "busy") : nil
         })
         _ = try await engine.sync("health")
-        #expect(try here.read { try $0.state(of: "health")[.stepCount].phase.arrivingSince != nil })
+        #expect(try here.blockingRead { try $0.state(of: "health")[.stepCount].phase.arrivingSince != nil })
         _ = try await engine.sync("backup")
-        #expect(try backup.read { try $0.count(of: .bodyMass) } == 1)
-        #expect(try backup.read { try $0.count(of: .stepCount) } == 0)
+        #expect(try backup.blockingRead { try $0.count(of: .bodyMass) } == 1)
+        #expect(try backup.blockingRead { try $0.count(of: .stepCount) } == 0)
         // Neither does a comparison send it, when the feed no longer knows what was told, or when it is asked for.
         try await engine.reconcile("backup")
-        #expect(try backup.read { try $0.count(of: .stepCount) } == 0)
+        #expect(try backup.blockingRead { try $0.count(of: .stepCount) } == 0)
         clock.advance(seconds: 2 * 86_400)
         _ = try await engine.sync("backup")
-        #expect(try backup.read { try $0.count(of: .stepCount) } == here.read { try $0.count(of: .stepCount) })
+        #expect(
+            try backup.blockingRead { try $0.count(of: .stepCount) }
+                == here.blockingRead { try $0.count(of: .stepCount) })
         for store in [here, backup] { try store.close() }
     }
 
@@ -297,14 +299,14 @@ struct PlanTests {
         }
         try await engine.enable("backup")
         _ = try await engine.sync()
-        #expect(try backup.read { try $0.deletedSample(id: sample.id) } == nil)
+        #expect(try backup.blockingRead { try $0.deletedSample(id: sample.id) } == nil)
         _ = try await here.write { txn in
             var state = try txn.state(of: "health")
             state[.stepCount].phase = .drained
             try txn.setState(state, of: "health")
         }
         _ = try await engine.sync()
-        #expect(try backup.read { try $0.deletedSample(id: sample.id) } != nil)
+        #expect(try backup.blockingRead { try $0.deletedSample(id: sample.id) } != nil)
         for store in [here, backup] { try store.close() }
     }
 
@@ -315,7 +317,7 @@ struct PlanTests {
         try await bench.engine.enable(bench.peer)
         for hour in 0..<3 { bench.health.save(bench.scale(60 + Double(hour), hour: hour)) }
         try await bench.sync()
-        let gone = try #require(try bench.store.read { try $0.samples(of: .bodyMass) }.first)
+        let gone = try #require(try bench.store.blockingRead { try $0.samples(of: .bodyMass) }.first)
         try bench.write { _ = try $0.purge(id: gone.id) }
         let store = bench.store
         let again = Bench.makeEngine(
@@ -342,7 +344,7 @@ struct PlanTests {
         let bench = try Bench(.walkingApp) { $0.zone = "UTC" }
         try await bench.engine.enable(bench.peer)
         try await bench.sync()
-        let totals = try bench.store.read { try $0.totals(of: .stepCount, peer: "health") }
+        let totals = try bench.store.blockingRead { try $0.totals(of: .stepCount, peer: "health") }
         #expect(!totals.isEmpty && totals.allSatisfy { $0.value == nil })
         try bench.finish()
     }
@@ -351,7 +353,7 @@ struct PlanTests {
         let bench = try Bench(.walkingApp)
         try await bench.engine.enable(bench.peer)
         try await bench.sync()
-        #expect(try bench.store.read { try $0.peer("health") }?.acknowledged != nil)
+        #expect(try bench.store.blockingRead { try $0.peer("health") }?.acknowledged != nil)
         let commit = try bench.store.info().commit
         try await bench.sync()
         #expect(try bench.store.info().commit == commit + Bench.commitsOfLease)

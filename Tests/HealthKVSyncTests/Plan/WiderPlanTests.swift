@@ -22,16 +22,16 @@ struct WiderPlanTests {
         let steps = steps(pair.clock)
         _ = try await pair.hub.write { try $0.save(steps) }
         for _ in 0..<2 { try await pair.sync() }
-        #expect(try pair.phone.read { try $0.count() } == 0)
+        #expect(try pair.phone.blockingRead { try $0.count() } == 0)
         let wider = pair.restarted(.everything)
         for _ in 0..<3 { try await pair.sync(wider) }
-        #expect(try pair.phone.read { try $0.count(of: .stepCount) } == 5)
+        #expect(try pair.phone.blockingRead { try $0.count(of: .stepCount) } == 5)
         #expect(try pair.isEqual)
         // A plan that stays as it is has nothing read again.
-        let place = try pair.phone.read { try $0.anchors(of: "hub") }
+        let place = try pair.phone.blockingRead { try $0.anchors(of: "hub") }
         let again = pair.restarted(plan)
         try await pair.sync(again)
-        #expect(try pair.phone.read { try $0.anchors(of: "hub") }.map(\.token) == place.map(\.token))
+        #expect(try pair.phone.blockingRead { try $0.anchors(of: "hub") }.map(\.token) == place.map(\.token))
         try pair.finish()
     }
 
@@ -47,9 +47,9 @@ struct WiderPlanTests {
         if !isRetiredBefore { for _ in 0..<3 { try await pair.sync(wider) } }
         try await pair.retire("hub", at: pair.phone)
         for _ in 0..<2 { try await pair.sync(wider) }
-        #expect(try pair.hub.read { try $0.count(of: .stepCount) } == 5)
-        #expect(try pair.phone.read { try $0.count(of: .stepCount) } == 5)
-        #expect(try pair.phone.read { try $0.peer("hub") }?.isRetired == false)
+        #expect(try pair.hub.blockingRead { try $0.count(of: .stepCount) } == 5)
+        #expect(try pair.phone.blockingRead { try $0.count(of: .stepCount) } == 5)
+        #expect(try pair.phone.blockingRead { try $0.peer("hub") }?.isRetired == false)
         try pair.finish()
     }
 
@@ -64,11 +64,11 @@ struct WiderPlanTests {
         let (weight, now) = (pair.weight(70, days: 1), pair.clock.now)
         _ = try await pair.phone.write { _ = try $0.save([weight, Sample(.stepCount, 9, .count, at: now)]) }
         try await pair.sync()
-        #expect(try pair.hub.read { try $0.count() } == 1)
+        #expect(try pair.hub.blockingRead { try $0.count() } == 1)
         let wider = pair.restarted(.everything)
         try await pair.sync(wider)
         #expect(try pair.isEqual)
-        #expect(try pair.hub.read { try $0.count() } == 2)
+        #expect(try pair.hub.blockingRead { try $0.count() } == 2)
         try pair.finish()
     }
 }

@@ -44,7 +44,7 @@ struct DaySumTests {
         let sums = step.withLock { $0.sums }
         #expect(sums.count == 5 && sums.allSatisfy { $0 >= 400 })
         #expect(sums.last == 400)
-        #expect(try store.read { try $0.count(of: .stepCount) } == 1)
+        #expect(try store.blockingRead { try $0.count(of: .stepCount) } == 1)
         try bench.finish()
     }
 

@@ -60,11 +60,11 @@ struct DeferredDeletionTests {
         let course = sums.reduce(into: [Double]()) { if $0.last != $1 { $0.append($1) } }
         #expect(crashes >= 4)
         #expect(course == [220, 420, 390, 360, 330, 300, 270, 240, 220])
-        let state = try store.read { try $0.state(of: bench.peer)[.stepCount] }
+        let state = try store.blockingRead { try $0.state(of: bench.peer)[.stepCount] }
         #expect(state.phase == .drained && state.waiting.isEmpty)
         for block in 0..<7 {
             let name = EngineNotes.deferred(bench.peer, .stepCount, block)
-            #expect(try store.read { try $0.syncNote(name) } == nil)
+            #expect(try store.blockingRead { try $0.syncNote(name) } == nil)
         }
         try bench.finish()
     }
@@ -101,12 +101,12 @@ struct DeferredDeletionTests {
         gone.withLock { $0 = entry }
         for _ in 0..<2 { try await bench.sync() }
         #expect(gone.withLock { $0 == nil })
-        #expect(try bench.store.read { try $0.samples(of: .stepCount).count } == 6)
+        #expect(try bench.store.blockingRead { try $0.samples(of: .stepCount).count } == 6)
         #expect(health.live.count == 6)
         // It goes when it is deleted at last.
         health.delete(entry.sample.id)
         try await bench.sync()
-        #expect(try bench.store.read { try $0.samples(of: .stepCount).count } == 5)
+        #expect(try bench.store.blockingRead { try $0.samples(of: .stepCount).count } == 5)
         try bench.finish()
     }
 
@@ -132,13 +132,13 @@ struct DeferredDeletionTests {
         // Four pages, and the first of four blocks.
         left.withLock { $0 = 5 }
         await #expect(throws: CancellationError.self) { try await bench.sync() }
-        let held = try bench.store.read { try $0.state(of: bench.peer)[.stepCount] }
+        let held = try bench.store.blockingRead { try $0.state(of: bench.peer)[.stepCount] }
         #expect(held.phase.arrivingSince != nil && held.phase.isAdopted)
         #expect(held.waiting.blocks == DeferredBlocks(first: 1, next: 4))
         try await bench.engine.disconnect(bench.peer)
         for block in 0..<(held.waiting.blocks?.next ?? 0) {
             let name = EngineNotes.deferred(bench.peer, .stepCount, block)
-            #expect(try bench.store.read { try $0.syncNote(name) } == nil)
+            #expect(try bench.store.blockingRead { try $0.syncNote(name) } == nil)
         }
         try bench.finish()
     }
@@ -160,7 +160,7 @@ struct DeferredDeletionTests {
         try await bench.sync()
         condense(ids, bench)
         try await bench.sync()
-        let held = try store.read { try $0.samples(of: .stepCount).map(\.quantity.value) }
+        let held = try store.blockingRead { try $0.samples(of: .stepCount).map(\.quantity.value) }
         #expect(held == [6_000])
         #expect(longest.withLock { $0 } < 4_000, "\(longest.withLock { $0 }) bytes")
         try bench.finish()

@@ -41,9 +41,10 @@ struct DuplicateTests {
         #expect(try shown(bench).last == values.last)
         // What is read again stays as it is.
         bench.health.invalidateAnchors()
-        let before = try bench.store.read { try $0.samples(SampleQuery(.bodyMass, includeShadowed: true)) }
+        let before = try bench.store.blockingRead { try $0.samples(SampleQuery(.bodyMass, includeShadowed: true)) }
         try await bench.sync()
-        #expect(try bench.store.read { try $0.samples(SampleQuery(.bodyMass, includeShadowed: true)) } == before)
+        #expect(
+            try bench.store.blockingRead { try $0.samples(SampleQuery(.bodyMass, includeShadowed: true)) } == before)
         // One that comes later is the later one of the feed.
         bench.health.save(weight(60, bench))
         try await bench.sync()

@@ -29,7 +29,7 @@ struct ForeignVersionTests {
         let report = try await bench.sync()
         #expect(report.pulled.deleted == 0)
         #expect(try bench.weights == [50, 60 + Double(version)])
-        let link = try bench.store.read { try $0.link(peer: bench.peer, idAtPeer: there) }
+        let link = try bench.store.blockingRead { try $0.link(peer: bench.peer, idAtPeer: there) }
         #expect(link?.sample == id && link?.version == version)
         return there
     }

@@ -27,7 +27,7 @@ struct OwnershipTests {
         bench.health.delete(bench.health.save(bench.scale(60, hour: 3, sync: "x", version: 9)))
         let report = try await bench.sync()
         #expect(report.pulled.deleted == 0 && report.pulled.superseded == 1)
-        #expect(try bench.store.read { try $0.count() } == 2)
+        #expect(try bench.store.blockingRead { try $0.count() } == 2)
         try bench.finish()
     }
 
@@ -62,7 +62,7 @@ struct OwnershipTests {
         }
         try await bench.engine.enable(bench.peer)
         try await bench.sync()
-        let held = try bench.store.read { try $0.samples(of: .bodyMass) }
+        let held = try bench.store.blockingRead { try $0.samples(of: .bodyMass) }
         #expect(held.count == 2)
         _ = try bench.save(60, id: held[0].id, hour: 1)
         try bench.write { _ = try $0.delete(id: held[1].id) }
@@ -193,7 +193,7 @@ struct OwnershipTests {
         _ = try await engine.sync("health")
         answers.set { _ in .refused(reason: "too heavy") }
         for _ in 0..<2 { _ = try await engine.sync() }
-        #expect(try here.read { try $0.count() } == 1)
+        #expect(try here.blockingRead { try $0.count() } == 1)
         #expect(try engine.status().peers["there"]?.quarantined == 1)
         for store in [here, there] { try store.close() }
     }
@@ -205,7 +205,7 @@ struct OwnershipTests {
             for days in 1...2 { bench.health.save(bench.scale(60, days: days)) }
             try await bench.enable()
             for _ in 0..<2 { _ = try await bench.engine.sync() }
-            #expect(try bench.there.read { try $0.count() } == 2)
+            #expect(try bench.there.blockingRead { try $0.count() } == 2)
             _ = try await bench.there.write { try $0.save(Sample(.bodyMass, 90, .kilogram, at: bench.clock.now)) }
             _ = try await bench.engine.disconnect("health", purge: true)
             _ = try await bench.here.write { txn in
@@ -214,8 +214,8 @@ struct OwnershipTests {
                 try txn.setPeer(there)
             }
             for _ in 0..<2 { _ = try await bench.engine.sync("there") }
-            #expect(try bench.there.read { try $0.count() } == 3)
-            #expect(try bench.here.read { try $0.peer("there") }?.isRetired == false)
+            #expect(try bench.there.blockingRead { try $0.count() } == 3)
+            #expect(try bench.here.blockingRead { try $0.peer("there") }?.isRetired == false)
             try bench.finish()
         }
     }

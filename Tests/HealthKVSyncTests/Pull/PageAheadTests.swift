@@ -100,8 +100,8 @@ struct PageAheadTests {
         try await engine.enable("health")
         try await engine.sync()
         #expect(try weights(store).count == 8)
-        #expect(try store.read { try $0.state(of: "health")[.bodyMass].pulls.failure?.issue.code } != nil)
-        let anchor = try store.read { try $0.anchor(peer: "health", type: .bodyMass) }
+        #expect(try store.blockingRead { try $0.state(of: "health")[.bodyMass].pulls.failure?.issue.code } != nil)
+        let anchor = try store.blockingRead { try $0.anchor(peer: "health", type: .bodyMass) }
         #expect(anchor.map { String(decoding: $0.token, as: UTF8.self) } == "1:8")
         clock.advance(seconds: 3_600)
         try await engine.sync()
@@ -143,7 +143,7 @@ struct PageAheadTests {
             await #expect(throws: CancellationError.self) { try await engine.sync() }
             let held = try weights(store).count
             #expect(held == min(14, 4 * (step == .pagePulled ? number - 1 : number)))
-            let token = try store.read { try $0.anchor(peer: "health", type: .bodyMass) }?.token
+            let token = try store.blockingRead { try $0.anchor(peer: "health", type: .bodyMass) }?.token
             #expect(token.map { String(decoding: $0, as: UTF8.self) } == (held == 0 ? nil : "1:\(held)"))
             try await engine.sync()
             #expect(try weights(store) == (0..<14).map { Double($0) })

@@ -12,14 +12,14 @@ struct PullTests {
         try await bench.engine.enable(bench.peer)
         let first = bench.health.save(bench.scale(72, hour: 1, sync: "a", version: 1))
         try await bench.sync()
-        let held = try #require(try bench.store.read { try $0.sample(id: first) })
+        let held = try #require(try bench.store.blockingRead { try $0.sample(id: first) })
         #expect(held.source.name == "Scale" && held.origin == .imported)
         let second = bench.health.save(bench.scale(71, hour: 1, sync: "a", version: 2))
         let report = try await bench.sync()
         #expect(report.pulled.imported == 1 && report.pulled.deleted == 0 && report.pulled.superseded == 1)
         // The id survives the edit; the peer's new one stands in the link (SEMANTICS A8).
-        #expect(try bench.store.read { try $0.sample(id: first) }?.quantity.value == 71)
-        #expect(try bench.store.read { try $0.link(peer: "health", idAtPeer: second) }?.sample == first)
+        #expect(try bench.store.blockingRead { try $0.sample(id: first) }?.quantity.value == 71)
+        #expect(try bench.store.blockingRead { try $0.link(peer: "health", idAtPeer: second) }?.sample == first)
         bench.health.delete(second)
         try await bench.sync()
         #expect(try bench.weights.isEmpty)
@@ -68,7 +68,7 @@ struct PullTests {
         bench.health.save(edit, app: "app")
         let report = try await bench.sync()
         #expect(report.pulled.superseded >= 1 && report.pulled.deleted == 0)
-        #expect(try bench.store.read { try $0.sample(id: sample.id) }?.quantity.value == 70)
+        #expect(try bench.store.blockingRead { try $0.sample(id: sample.id) }?.quantity.value == 70)
         #expect(try bench.pending.isEmpty)
         try bench.finish()
     }
@@ -82,13 +82,13 @@ struct PullTests {
         let report = try await bench.sync()
         #expect(report.pulled.deleted == 1 && report.pulled.conflicts == 1)
         #expect(try bench.weights.isEmpty && bench.held.isEmpty)
-        #expect(try bench.store.read { try $0.deletedSample(id: sample.id) }?.version == 2)
-        let conflict = try #require(try bench.store.read { try $0.conflicts() }.first)
+        #expect(try bench.store.blockingRead { try $0.deletedSample(id: sample.id) }?.version == 2)
+        let conflict = try #require(try bench.store.blockingRead { try $0.conflicts() }.first)
         #expect(conflict.event == .editDeleted && conflict.displaced.quantity.value == 71)
         try bench.write { _ = try $0.restore(conflict) }
         try await bench.sync()
         #expect(bench.held == [71])
-        #expect(try bench.store.read { try $0.conflicts() }.isEmpty)
+        #expect(try bench.store.blockingRead { try $0.conflicts() }.isEmpty)
         try bench.finish()
     }
 
@@ -115,12 +115,12 @@ struct PullTests {
         try await bench.engine.enable(bench.peer)
         let sample = Sample(.bodyMass, 160, .pound, at: bench.time(1) + 123)
         try bench.write { _ = try $0.save(sample) }
-        let before = try #require(try bench.store.read { try $0.sample(id: sample.id) })
+        let before = try #require(try bench.store.blockingRead { try $0.sample(id: sample.id) })
         try await bench.sync()
-        #expect(try bench.store.read { try $0.link(peer: "health", sample: sample.id) }?.isProvisional == true)
+        #expect(try bench.store.blockingRead { try $0.link(peer: "health", sample: sample.id) }?.isProvisional == true)
         try await bench.sync()
-        #expect(try bench.store.read { try $0.link(peer: "health", sample: sample.id) }?.isProvisional == false)
-        #expect(try bench.store.read { try $0.sample(id: sample.id) } == before)
+        #expect(try bench.store.blockingRead { try $0.link(peer: "health", sample: sample.id) }?.isProvisional == false)
+        #expect(try bench.store.blockingRead { try $0.sample(id: sample.id) } == before)
         let commit = try bench.store.info().commit
         try await bench.sync()
         #expect(try bench.store.info().commit == commit + Bench.commitsOfLease)
@@ -140,7 +140,7 @@ struct PullTests {
         try await fresh.engine.enable(fresh.peer)
         let report = try await fresh.sync()
         #expect(report.pulled.adopted == 1 && report.pushed.done == 0)
-        let adopted = try #require(try fresh.store.read { try $0.sample(id: sample.id) })
+        let adopted = try #require(try fresh.store.blockingRead { try $0.sample(id: sample.id) })
         #expect(adopted.origin == .authored && adopted.version == 2 && adopted.quantity.value == 71)
         _ = try fresh.save(70, id: sample.id)
         try await fresh.sync()
@@ -164,7 +164,7 @@ struct PullTests {
         try await bench.engine.enable(bench.peer)
         try await bench.sync()
         #expect(bench.health.live.count == 1)
-        #expect(try bench.store.read { try $0.samples(of: .dietaryProtein) }.count == 1)
+        #expect(try bench.store.blockingRead { try $0.samples(of: .dietaryProtein) }.count == 1)
         try bench.finish()
     }
 
@@ -174,7 +174,7 @@ struct PullTests {
         bench.health.save(bench.scale(72, hour: 1))
         for try await _ in bench.engine.importHistory(bench.peer, .fromNowOn) {}
         #expect(try bench.weights.isEmpty)
-        #expect(try !bench.store.read { try $0.anchors(of: "health") }.isEmpty)
+        #expect(try !bench.store.blockingRead { try $0.anchors(of: "health") }.isEmpty)
         var later = bench.scale(70, hour: 0)
         later.start = bench.clock.now + 1
         later.end = later.start
@@ -236,7 +236,7 @@ struct PullTests {
             #expect(progress.type == .bodyMass && progress.total == 400 && progress.completed == progress.imported)
             steps += 1
             if steps == 1 {
-                let latest = try #require(try bench.store.read { try $0.latest(of: .bodyMass) })
+                let latest = try #require(try bench.store.blockingRead { try $0.latest(of: .bodyMass) })
                 #expect(latest.start == bench.time(270) && progress.imported <= 50)
                 break
             }
@@ -247,8 +247,8 @@ struct PullTests {
         // What is held is not counted again.
         let total = try #require(last?.total)
         #expect(total < 400 && last?.completed == total)
-        #expect(try bench.store.read { try $0.count() } == 400)
-        while try bench.store.read({ try $0.count() }) < 400 { try await bench.sync() }
+        #expect(try bench.store.blockingRead { try $0.count() } == 400)
+        while try bench.store.blockingRead({ try $0.count() }) < 400 { try await bench.sync() }
         #expect(try bench.status().drained == [.bodyMass])
         #expect(try bench.status().imported[.bodyMass] == 400)
         try bench.finish()
@@ -304,7 +304,7 @@ struct PullTests {
         try await bench.engine.enable(bench.peer)
         try bench.write { _ = try $0.save(Sample(.stepCount, 5, .count, at: .distantPast + Int64.max / 2)) }
         try await bench.sync()
-        #expect(try bench.store.read { try $0.samples(of: .stepCount) }.count == 32)
+        #expect(try bench.store.blockingRead { try $0.samples(of: .stepCount) }.count == 32)
         #expect(bench.health.pushes == 0)
         try bench.finish()
     }
@@ -347,10 +347,10 @@ struct PullTests {
         try await bench.sync()
         #expect(try bench.weights == [72])
         bench.clock.advance(seconds: 31 * 86_400)
-        let token = try bench.store.read { $0.currentToken }
+        let token = try bench.store.blockingRead { $0.currentToken }
         let report = try await bench.sync()
         #expect(report.pulled.unchanged == 1)
-        #expect(try bench.store.read { try $0.changes(since: token) }.changes.isEmpty)
+        #expect(try bench.store.blockingRead { try $0.changes(since: token) }.changes.isEmpty)
         try bench.finish()
     }
 

@@ -24,7 +24,7 @@ struct UnseenDeletionTests {
         try await both.enable("hub")
         for _ in 0..<2 { try await both.sync() }
         #expect(try bench.weights.isEmpty)
-        #expect(try hub.read { try $0.sample(id: there) } == nil)
+        #expect(try hub.blockingRead { try $0.sample(id: there) } == nil)
         try hub.close()
         try bench.finish()
     }
@@ -62,7 +62,7 @@ struct UnseenDeletionTests {
         try await again.enable("hub")
         for _ in 0..<2 { try await again.sync() }
         #expect(try second.weights.isEmpty && second.held.isEmpty)
-        #expect(try hub.read { try $0.sample(id: id) } == nil)
+        #expect(try hub.blockingRead { try $0.sample(id: id) } == nil)
         // A version that was made since lives.
         var next = Sample(.bodyMass, 73, .kilogram, at: clock.now, id: id)
         next.version = 2
@@ -86,7 +86,7 @@ struct UnseenDeletionTests {
         var bench = try phone()
         try await bench.engine.enable(bench.peer)
         let id = try bench.save(72).id
-        let sample = try #require(try bench.store.read { try $0.sample(id: id) })
+        let sample = try #require(try bench.store.blockingRead { try $0.sample(id: id) })
         try await bench.sync()
         let entry = try #require(health.live.first)
         if isInstalledAgain {
@@ -115,7 +115,7 @@ struct UnseenDeletionTests {
             try await bench.sync()
             while try bench.store.maintain() {}
         }
-        #expect(try bench.store.read { try $0.deletedSample(id: sample.id) } != nil)
+        #expect(try bench.store.blockingRead { try $0.deletedSample(id: sample.id) } != nil)
         health.set(availability: .available)
         for _ in 0..<2 { try await bench.sync() }
         #expect(try bench.weights.isEmpty && bench.held.isEmpty)
@@ -123,7 +123,7 @@ struct UnseenDeletionTests {
         clock.advance(seconds: 2 * 86_400)
         try await bench.sync()
         while try bench.store.maintain() {}
-        #expect(try bench.store.read { try $0.deletedSample(id: sample.id) } == nil)
+        #expect(try bench.store.blockingRead { try $0.deletedSample(id: sample.id) } == nil)
         try bench.finish()
     }
 
@@ -140,7 +140,7 @@ struct UnseenDeletionTests {
         }
         try await bench.engine.enable(bench.peer)
         try await bench.sync()
-        #expect(try bench.store.read { try $0.deletions() }.deletions.isEmpty)
+        #expect(try bench.store.blockingRead { try $0.deletions() }.deletions.isEmpty)
         try bench.finish()
     }
 
@@ -161,7 +161,7 @@ struct UnseenDeletionTests {
         health.delete(entry.sample.id)
         try await second.engine.enable(second.peer)
         try await second.sync()
-        #expect(try second.store.read { try $0.deletions() }.deletions.isEmpty)
+        #expect(try second.store.blockingRead { try $0.deletions() }.deletions.isEmpty)
         health.bringBack(entry)
         for _ in 0..<2 { try await second.sync() }
         #expect(try second.weights.isEmpty && second.held.isEmpty)
@@ -220,7 +220,7 @@ struct UnseenDeletionTests {
         bench.health.bringBack(theirs)
         bench.health.delete(theirs.sample.id)
         for _ in 0..<3 { try await bench.sync() }
-        #expect(try bench.store.read { try $0.sample(id: sample.id) } != nil)
+        #expect(try bench.store.blockingRead { try $0.sample(id: sample.id) } != nil)
         #expect(bench.held == [72])
         // A deletion of a greater version covers ours.
         theirs.sample.version = PeerNumber.last(version: 2)

@@ -45,7 +45,7 @@ struct ConflictTests {
             try txn.setLink(link)
         }
         try bench.write { _ = try $0.delete(id: sample.id) }
-        #expect(try bench.store.read { try $0.deletedSample(id: sample.id)?.version } == 1)
+        #expect(try bench.store.blockingRead { try $0.deletedSample(id: sample.id)?.version } == 1)
         #expect(try bench.pending.map(\.version) == [number])
         try await bench.sync()
         #expect(bench.held.isEmpty)
@@ -64,7 +64,7 @@ struct ConflictTests {
         try await bench.sync()
         #expect(try bench.weights.isEmpty)
         #expect(bench.held.isEmpty)
-        #expect(try bench.store.read { try $0.deletedSample(id: sample.id)?.version } == 2)
+        #expect(try bench.store.blockingRead { try $0.deletedSample(id: sample.id)?.version } == 2)
         try bench.finish()
     }
 
@@ -77,7 +77,7 @@ struct ConflictTests {
         let link = Bench.makeEngine(
             bench.store, [SyncPeer(StorePeer(other, id: "other", as: "ours"), plan: .everything)], bench.clock)
         // The second version went to the peer and to the other store; ours was then put back to the first.
-        var second = try #require(try bench.store.read { try $0.sample(id: sample.id) })
+        var second = try #require(try bench.store.blockingRead { try $0.sample(id: sample.id) })
         (second.version, second.quantity.value) = (2, 73)
         second.modified = second.modified.map { ChangeClock(time: $0.time + 1, replica: 7) }
         let newer = second
@@ -88,18 +88,18 @@ struct ConflictTests {
         bench.health.delete(there)
         try await bench.sync()
         #expect(try bench.weights.isEmpty)
-        #expect(try bench.store.read { try $0.deletedSample(id: sample.id)?.version } == 2)
+        #expect(try bench.store.blockingRead { try $0.deletedSample(id: sample.id)?.version } == 2)
         try await link.enable("other")
         for _ in 0..<2 { _ = try await link.sync("other") }
         #expect(try bench.weights.isEmpty && bench.held.isEmpty)
-        #expect(try other.read { try $0.count(of: .bodyMass) } == 0)
+        #expect(try other.blockingRead { try $0.count(of: .bodyMass) } == 0)
         try bench.finish()
     }
 
     @Test("C22: a store that forgot a sample learns its deletion all the same, and tells the one that still has it")
     func deletionOfForgotten() async throws {
         let (bench, sample) = try await Bench.withOneWeight()
-        let held = try #require(try bench.store.read { try $0.sample(id: sample.id) })
+        let held = try #require(try bench.store.blockingRead { try $0.sample(id: sample.id) })
         // A new store in the place of ours, on the same database, and another one that has what ours had.
         let fresh = try Bench(.weightTracker, health: bench.health, clock: bench.clock)
         let other = try Bench.makeStore(bench.clock, app: "other")
@@ -111,14 +111,14 @@ struct ConflictTests {
         try await fresh.engine.enable(fresh.peer)
         try await fresh.sync()
         // Another app may have written it: only the store that has the sample tells whose it was.
-        #expect(try fresh.store.read { try $0.deletedSample(id: sample.id) } == nil)
+        #expect(try fresh.store.blockingRead { try $0.deletedSample(id: sample.id) } == nil)
         let link = Bench.makeEngine(
             fresh.store, [SyncPeer(StorePeer(other, id: "other", as: "ours"), plan: .everything)], fresh.clock)
         try await link.enable("other")
         for _ in 0..<2 { _ = try await link.sync("other") }
         #expect(try fresh.weights.isEmpty)
-        #expect(try fresh.store.read { try $0.deletedSample(id: sample.id)?.version } == held.version)
-        #expect(try other.read { try $0.count(of: .bodyMass) } == 0)
+        #expect(try fresh.store.blockingRead { try $0.deletedSample(id: sample.id)?.version } == held.version)
+        #expect(try other.blockingRead { try $0.count(of: .bodyMass) } == 0)
         #expect(fresh.held.isEmpty)
         try fresh.finish()
     }
@@ -154,7 +154,7 @@ struct ConflictTests {
         try await ours.write { txn in for sample in samples { try txn.save(sample) } }
         try await ours.write { _ = try $0.delete(id: samples[0].id) }
         try await first.sync()
-        #expect(try theirs.read { try $0.count() } == 4)
+        #expect(try theirs.blockingRead { try $0.count() } == 4)
         try theirs.close()
 
         let again = try Bench.makeStore(clock)
@@ -162,7 +162,7 @@ struct ConflictTests {
         try await second.sync()
         let digests = try [ours, again].map { try $0.read { try $0.syncDigest() } }
         #expect(digests[0] == digests[1])
-        #expect(try again.read { try $0.deletedSample(id: samples[0].id) } != nil)
+        #expect(try again.blockingRead { try $0.deletedSample(id: samples[0].id) } != nil)
         for store in [ours, again] { try store.close() }
     }
 
@@ -177,17 +177,17 @@ struct ConflictTests {
         try await engine.enable("other")
         let sample = Sample(.bodyMass, 70, .kilogram, at: clock.now)
         try await ours.write { _ = try $0.save(sample) }
-        let first = try #require(try ours.read { try $0.sample(id: sample.id) })
+        let first = try #require(try ours.blockingRead { try $0.sample(id: sample.id) })
         try await ours.write { _ = try $0.delete(id: sample.id) }
         try await engine.sync()
-        #expect(try theirs.read { try $0.deletedSample(id: sample.id) } != nil)
+        #expect(try theirs.blockingRead { try $0.deletedSample(id: sample.id) } != nil)
         // As a third store would bring it that has not heard of the deletion.
         try await theirs.write { txn in
             let outcome = try txn.merge(first)
             #expect(outcome == .vetoed)
         }
         try await engine.sync()
-        #expect(try ours.read { try $0.count() } == 0 && theirs.read { try $0.count() } == 0)
+        #expect(try ours.blockingRead { try $0.count() } == 0 && theirs.blockingRead { try $0.count() } == 0)
         for store in [ours, theirs] { try store.close() }
     }
 }

@@ -60,7 +60,7 @@ struct FeedTests {
             try pair.save(72)
         }
         _ = try await pair.engine.sync()
-        let ids = try pair.there.read { try $0.samples(of: .bodyMass) }.map(\.id)
+        let ids = try pair.there.blockingRead { try $0.samples(of: .bodyMass) }.map(\.id)
         _ = try await pair.there.write { txn in for id in ids { try txn.purge(id: id) } }
         pair.peer.set { _ in .unknown(reason: "timed out") }
         await #expect(throws: SyncIssue.self) { try await pair.engine.reconcile("there") }
@@ -69,8 +69,8 @@ struct FeedTests {
             if case .save(let sample) = operation.kind, sample.id == bad { .refused(reason: "no") } else { nil }
         }
         try await pair.engine.reconcile("there")
-        #expect(try pair.there.read { try $0.count() } == 19)
-        #expect(try pair.here.read { try $0.pending(for: "there") }.map(\.sample) == [bad])
+        #expect(try pair.there.blockingRead { try $0.count() } == 19)
+        #expect(try pair.here.blockingRead { try $0.pending(for: "there") }.map(\.sample) == [bad])
         #expect(try pair.engine.status().quarantined == 1)
         try pair.finish()
     }
@@ -101,7 +101,7 @@ struct FeedTests {
         // What was sent comes back once.
         try await bench.sync()
         try bench.write { _ = try $0.delete(.range(of: .dietaryWater)) }
-        #expect(try bench.store.read { $0.hasUnfinishedRemovals })
+        #expect(try bench.store.blockingRead { $0.hasUnfinishedRemovals })
         try await bench.sync()
         let again = try bench.restarted(plan)
         try await again.sync()

@@ -28,8 +28,8 @@ struct LeftWithoutDeletionTests {
         }
         try await pair.retire("hub", at: pair.phone)
         for _ in 0..<2 { try await pair.sync() }
-        #expect(try pair.hub.read { try $0.count() } == 4)
-        #expect(try pair.phone.read { try $0.peer("hub") }?.isRetired == false)
+        #expect(try pair.hub.blockingRead { try $0.count() } == 4)
+        #expect(try pair.phone.blockingRead { try $0.peer("hub") }?.isRetired == false)
         try pair.finish()
     }
 
@@ -39,7 +39,7 @@ struct LeftWithoutDeletionTests {
         let (purged, deleted) = ((1...3).map { pair.weight(70, days: $0) }, pair.weight(71, days: 9))
         _ = try await pair.phone.write { try $0.save(purged + [deleted]) }
         for _ in 0..<2 { try await pair.sync() }
-        let own = try #require(try pair.phone.read { try $0.sample(id: purged[0].id) }).source.identity
+        let own = try #require(try pair.phone.blockingRead { try $0.sample(id: purged[0].id) }).source.identity
         _ = try await pair.hub.write { txn in
             // The hub forgets this one, and no longer knows how far the phone had read.
             try txn.delete(id: deleted.id)
@@ -51,7 +51,7 @@ struct LeftWithoutDeletionTests {
         }
         try await pair.forgetAtHub()
         for _ in 0..<2 { try await pair.sync() }
-        for sample in purged { #expect(try pair.phone.read { try $0.sample(id: sample.id) } != nil) }
+        for sample in purged { #expect(try pair.phone.blockingRead { try $0.sample(id: sample.id) } != nil) }
         try pair.finish()
     }
 
@@ -79,8 +79,8 @@ struct LeftWithoutDeletionTests {
             health.save(steps)
         }
         for peer: PeerID in ["health", "hub", "health"] { _ = try await cache.sync(peer) }
-        #expect(try here.read { try $0.count() } == 0)
-        #expect(try hub.read { try $0.count() } == 3)
+        #expect(try here.blockingRead { try $0.count() } == 0)
+        #expect(try hub.blockingRead { try $0.count() } == 3)
         // They are nowhere else.
         for entry in health.live { health.forget(entry.sample.id) }
         let engine = isDisconnected ? cache : engine(.mirror)
@@ -95,8 +95,8 @@ struct LeftWithoutDeletionTests {
             try txn.setPeer(known)
         }
         for _ in 0..<2 { _ = try await engine.sync("hub") }
-        #expect(try hub.read { try $0.count() } == 3)
-        #expect(try here.read { try $0.peer("hub") }?.isRetired == false)
+        #expect(try hub.blockingRead { try $0.count() } == 3)
+        #expect(try here.blockingRead { try $0.peer("hub") }?.isRetired == false)
         for store in [here, hub] { try store.close() }
     }
 
@@ -108,14 +108,14 @@ struct LeftWithoutDeletionTests {
         pair.peer.set { $0.sample == refused.id ? .refused(reason: "too heavy") : nil }
         _ = try await pair.phone.write { try $0.save([refused, given, deleted]) }
         for _ in 0..<2 { try await pair.sync() }
-        #expect(try pair.hub.read { try $0.count() } == 2)
-        let waiting = try #require(try pair.phone.read { try $0.pending(for: "hub") }.first)
+        #expect(try pair.hub.blockingRead { try $0.count() } == 2)
+        let waiting = try #require(try pair.phone.blockingRead { try $0.pending(for: "hub") }.first)
         #expect(try await pair.engine.discard(waiting.id))
         _ = try await pair.hub.write { try $0.delete(id: deleted.id) }
         try await pair.forgetAtHub()
         for _ in 0..<2 { try await pair.sync() }
-        #expect(try pair.phone.read { try $0.sample(id: refused.id) } != nil)
-        #expect(try pair.phone.read { try $0.sample(id: deleted.id) } == nil)
+        #expect(try pair.phone.blockingRead { try $0.sample(id: refused.id) } != nil)
+        #expect(try pair.phone.blockingRead { try $0.sample(id: deleted.id) } == nil)
         try pair.finish()
     }
 
@@ -125,7 +125,7 @@ struct LeftWithoutDeletionTests {
         pair.peer.set { $0.sample == sample.id ? .refused(reason: "too heavy") : nil }
         _ = try await pair.phone.write { try $0.save([sample, deleted]) }
         try await pair.sync()
-        let waiting = try #require(try pair.phone.read { try $0.pending(for: "hub") }.first)
+        let waiting = try #require(try pair.phone.blockingRead { try $0.pending(for: "hub") }.first)
         #expect(try await pair.engine.discard(waiting.id))
         pair.peer.set(nil)
         let edited = pair.weight(60, days: 1, id: sample.id)
@@ -135,7 +135,7 @@ struct LeftWithoutDeletionTests {
         _ = try await pair.hub.write { txn in for id in [sample.id, deleted.id] { try txn.delete(id: id) } }
         try await pair.forgetAtHub()
         for _ in 0..<2 { try await pair.sync() }
-        #expect(try pair.phone.read { try $0.sample(id: sample.id) } == nil)
+        #expect(try pair.phone.blockingRead { try $0.sample(id: sample.id) } == nil)
         #expect(try pair.isEqual)
         try pair.finish()
     }

@@ -56,7 +56,7 @@ struct MassDeletionTests {
         #expect(peer.deletions.allSatisfy { $0 <= 5 })
         #expect(peer.deletions.reduce(0, +) == MassDeletionTests.count)
         #expect(try count(there) == 0)
-        #expect(try here.read { try $0.state(of: "there") }.removal == nil)
+        #expect(try here.blockingRead { try $0.state(of: "there") }.removal == nil)
         try finish(here, there)
     }
 
@@ -66,9 +66,9 @@ struct MassDeletionTests {
         let clock = ManualClock()
         let there = try Bench.makeStore(clock)
         try await fill(there, clock)
-        var token = PeerPlace(token: try there.read { $0.currentToken }).bytes
+        var token = PeerPlace(token: try there.blockingRead { $0.currentToken }).bytes
         try await StorePeer(there, id: "there", as: "here").acknowledge(token, of: .every)
-        let acknowledged = try there.read { try $0.peer("here") }?.acknowledged
+        let acknowledged = try there.blockingRead { try $0.peer("here") }?.acknowledged
         _ = try await there.write { try $0.delete(.range(of: .dietaryWater)) }
         let last = Sample(.bodyMass, 70, .kilogram, at: clock.now)
         _ = try await there.write { try $0.save(last) }
@@ -83,7 +83,7 @@ struct MassDeletionTests {
             token = try #require(page.token)
             if PeerPlace(token)?.deleted != nil {
                 try await peer.acknowledge(token, of: .every)
-                #expect(try there.read { try $0.peer("here") }?.acknowledged == acknowledged)
+                #expect(try there.blockingRead { try $0.peer("here") }?.acknowledged == acknowledged)
             }
             if page.isDrained { break }
         }
@@ -110,11 +110,11 @@ struct MassDeletionTests {
         _ = try await here.write { try $0.delete(.range(of: .dietaryWater)) }
         _ = try await here.write { try $0.save(after) }
         _ = try await engine.sync()
-        #expect(try there.read { try $0.sample(id: before.id) } != nil)
+        #expect(try there.blockingRead { try $0.sample(id: before.id) } != nil)
         #expect(try count(there) == MassDeletionTests.count)
         _ = try await Bench.makeEngine(here, peers, clock).sync()
         #expect(try count(there) == 0)
-        #expect(try there.read { try $0.sample(id: after.id) } != nil)
+        #expect(try there.blockingRead { try $0.sample(id: after.id) } != nil)
         try finish(here, there)
     }
 
@@ -131,10 +131,10 @@ struct MassDeletionTests {
         _ = try await engine.sync()
         #expect(try count(here) == MassDeletionTests.count)
         _ = try await there.write { try $0.delete(.range(of: .dietaryWater)) }
-        #expect(try there.read { $0.hasUnfinishedRemovals })
+        #expect(try there.blockingRead { $0.hasUnfinishedRemovals })
         _ = try await engine.sync()
         #expect(try count(here) == 0)
-        #expect(try !there.read { $0.hasUnfinishedRemovals })
+        #expect(try !there.blockingRead { $0.hasUnfinishedRemovals })
         try finish(here, there)
     }
 }

@@ -43,7 +43,7 @@ struct OrderOfVersionsTests {
         // B has not heard of 71, and makes the same version.
         try await save(72, in: b)
         try await other.sync()
-        #expect(try a.read { try $0.sample(id: id) }?.version == 2)
+        #expect(try a.blockingRead { try $0.sample(id: id) }?.version == 2)
         try await one.sync()
         #expect(health.live.map(\.sample.quantity.value) == [72])
         _ = try await b.write { try $0.delete(id: id) }
@@ -52,7 +52,7 @@ struct OrderOfVersionsTests {
             try await other.sync()
             try await one.sync()
         }
-        #expect(try a.read { try $0.sample(id: id) } == nil && b.read { try $0.sample(id: id) } == nil)
+        #expect(try a.blockingRead { try $0.sample(id: id) } == nil && b.blockingRead { try $0.sample(id: id) } == nil)
         #expect(health.live.isEmpty)
         try a.close()
         try b.close()
@@ -107,7 +107,7 @@ struct OrderOfVersionsTests {
         for _ in 0..<2 { for engine in engines { try await engine.sync() } }
         #expect(health.pushes == pushes)
         for store in stores {
-            #expect(try store.read { try $0.sample(id: id) }?.quantity.value == 72)
+            #expect(try store.blockingRead { try $0.sample(id: id) }?.quantity.value == 72)
             try store.close()
         }
         #expect(health.live.map(\.sample.quantity.value) == [72])
@@ -180,7 +180,7 @@ struct VanishedSampleTests {
         let report = try await bench.engine.reconcile(bench.peer)
         #expect(report.deleted == 1)
         #expect(try bench.weights == [75] && bench.pending.isEmpty)
-        #expect(try bench.store.read { try $0.conflicts() }.map(\.displaced.id) == [sample.id])
+        #expect(try bench.store.blockingRead { try $0.conflicts() }.map(\.displaced.id) == [sample.id])
         try await bench.sync()
         #expect(bench.held == [75])
         try bench.finish()
@@ -218,7 +218,7 @@ struct VanishedSampleTests {
         bench.health.restore(held.id, held, app: "app")
         bench.health.invalidateAnchors()
         for _ in 0..<2 { try await bench.sync() }
-        #expect(try bench.store.read { try $0.sample(id: sample.id) }?.quantity.value == 72)
+        #expect(try bench.store.blockingRead { try $0.sample(id: sample.id) }?.quantity.value == 72)
         #expect(bench.held == [72])
         try bench.finish()
     }
@@ -279,7 +279,7 @@ struct VanishedSampleTests {
         for _ in 0..<2 { _ = try await first.sync() }
         // The same version, under the number of a slot that was raised twice.
         var raised = try #require(old.live.first?.sample)
-        let sample = try #require(try store.read { try $0.sample(id: id) })
+        let sample = try #require(try store.blockingRead { try $0.sample(id: id) })
         raised.version = PeerNumber.next(version: 3, sample.clock, above: 0)
         new.save(raised, app: "app")
         let number = raised.version
@@ -291,7 +291,7 @@ struct VanishedSampleTests {
         let second = engine(new)
         try await second.session("health").update { _, state in state.epoch += 1 }
         for _ in 0..<3 { _ = try await second.sync() }
-        let link = try #require(try store.read { try $0.link(peer: "health", sample: id) })
+        let link = try #require(try store.blockingRead { try $0.link(peer: "health", sample: id) })
         #expect(link.idAtPeer == new.live.first?.sample.id && !link.isProvisional)
         // So an edit goes above it, and a deletion is queued.
         try await save(71)
@@ -330,7 +330,7 @@ struct VanishedSampleTests {
         bench.health.restore(there, entry)
         try await bench.engine.reconcile(bench.peer)
         #expect(try bench.weights.sorted() == [60, 79.5])
-        #expect(try bench.store.read { try $0.sample(id: there) }?.original?.quantity.value == 80)
+        #expect(try bench.store.blockingRead { try $0.sample(id: there) }?.original?.quantity.value == 80)
         try bench.finish()
     }
 
@@ -391,7 +391,7 @@ struct VanishedSampleTests {
         #expect(try bench.weights.isEmpty)
         bench.health.restore(held.id, held, app: "app")
         try await bench.engine.reconcile(bench.peer)
-        let back = try #require(try bench.store.read { try $0.sample(id: saved.id) })
+        let back = try #require(try bench.store.blockingRead { try $0.sample(id: saved.id) })
         #expect(back.quantity == Quantity(160, .pound) && back.local == saved.local)
         try bench.finish()
     }
@@ -421,7 +421,7 @@ struct VanishedSampleTests {
         (edit.quantity, edit.version) = (Quantity(70, .kilogram), edit.version + 1)
         bench.health.save(edit, app: "app")
         try await bench.sync()
-        #expect(try bench.store.read { try $0.sample(id: sample.id) }?.quantity.value == 70)
+        #expect(try bench.store.blockingRead { try $0.sample(id: sample.id) }?.quantity.value == 70)
         #expect(bench.held == [70])
         try bench.finish()
     }

@@ -208,7 +208,7 @@ struct PushTests {
             let other = try Bench.makeStore(clock)
             let written = Sample(.bodyMass, 72, .kilogram, at: bench.time(0))
             _ = try await other.write { try $0.save(written) }
-            let sample = try #require(try other.read { try $0.sample(id: written.id) })
+            let sample = try #require(try other.blockingRead { try $0.sample(id: written.id) })
             try bench.write { try $0.merge(sample) }
             try other.close()
         } else {
@@ -246,7 +246,8 @@ struct PushTests {
         _ = try bench.save(72, id: id)
         try await bench.sync()
         #expect(bench.held.isEmpty && bench.health.pushes == 0)
-        #expect(try bench.pending.isEmpty && bench.store.read { try $0.link(peer: "health", sample: id) } == nil)
+        #expect(
+            try bench.pending.isEmpty && bench.store.blockingRead { try $0.link(peer: "health", sample: id) } == nil)
         try bench.finish()
     }
 
@@ -285,7 +286,7 @@ struct PushTests {
         bench.clock.advance(seconds: 90_000)
         try await bench.sync()
         #expect(try bench.pending.count == (hasWaiting ? 2 : 1))
-        let seen = try #require(try bench.store.read { try $0.peer("health") }?.acknowledged)
+        let seen = try #require(try bench.store.blockingRead { try $0.peer("health") }?.acknowledged)
         #expect(hasWaiting ? seen.commit < before : seen.commit >= after)
         try bench.finish()
     }
@@ -344,7 +345,7 @@ struct PushTests {
             version: 1, origin: .imported, group: "log.1")
         try bench.write { txn in
             _ = try txn.save(foreign)
-            _ = try txn.save(Meal(id: "log.1", at: bench.time(1), protein: 20, fat: 9))
+            _ = try txn.save(Meal(id: "log.1", at: bench.time(1), protein: .grams(20), fat: .grams(9)))
         }
         try await bench.sync()
         #expect(groups.all.withLock { $0 } == [2, 2])

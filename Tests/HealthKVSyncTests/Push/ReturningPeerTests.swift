@@ -12,22 +12,22 @@ struct ReturningPeerTests {
         let samples = (0..<5).map { pair.weight(70 + Double($0), days: $0) }
         _ = try await pair.phone.write { try $0.save(samples) }
         for _ in 0..<2 { try await pair.sync() }
-        #expect(try pair.hub.read { try $0.count() } == 5)
+        #expect(try pair.hub.blockingRead { try $0.count() } == 5)
         let (gone, edited) = (samples[1].id, samples[2].id)
         _ = try await pair.hub.write { txn in for id in [gone, edited] { try txn.delete(id: id) } }
         try await pair.forgetAtHub()
-        #expect(try pair.hub.read { try $0.deletedSample(id: gone) } == nil)
+        #expect(try pair.hub.blockingRead { try $0.deletedSample(id: gone) } == nil)
         // What was written on the phone meanwhile is the phone's to tell.
         let (edit, new) = (pair.weight(60, days: 2, id: edited), pair.weight(61, days: 30))
         _ = try await pair.phone.write { try $0.save([edit, new]) }
         for _ in 0..<2 { try await pair.sync() }
-        #expect(try pair.phone.read { try $0.sample(id: gone) } == nil)
-        #expect(try pair.hub.read { try $0.sample(id: gone) } == nil)
-        for id in [edited, new.id] { #expect(try pair.hub.read { try $0.sample(id: id) } != nil) }
+        #expect(try pair.phone.blockingRead { try $0.sample(id: gone) } == nil)
+        #expect(try pair.hub.blockingRead { try $0.sample(id: gone) } == nil)
+        for id in [edited, new.id] { #expect(try pair.hub.blockingRead { try $0.sample(id: id) } != nil) }
         #expect(try pair.isEqual)
-        #expect(try pair.phone.read { try $0.count() } == 6)
-        #expect(try pair.phone.read { try $0.conflicts() }.map(\.displaced.id) == [gone])
-        #expect(try pair.hub.read { try $0.peer("phone") }?.isRetired == false)
+        #expect(try pair.phone.blockingRead { try $0.count() } == 6)
+        #expect(try pair.phone.blockingRead { try $0.conflicts() }.map(\.displaced.id) == [gone])
+        #expect(try pair.hub.blockingRead { try $0.peer("phone") }?.isRetired == false)
         try pair.finish()
     }
 
@@ -44,8 +44,8 @@ struct ReturningPeerTests {
         }
         try await pair.forgetAtHub()
         for _ in 0..<2 { try await pair.sync() }
-        #expect(try pair.phone.read { try $0.sample(id: imported.id) } != nil)
-        #expect(try pair.phone.read { try $0.sample(id: own.id) } == nil)
+        #expect(try pair.phone.blockingRead { try $0.sample(id: imported.id) } != nil)
+        #expect(try pair.phone.blockingRead { try $0.sample(id: own.id) } == nil)
         try pair.finish()
     }
 
@@ -53,9 +53,9 @@ struct ReturningPeerTests {
         let pair = try await HubPair()
         let other = try Bench.makeStore(pair.clock)
         let (peer, sample) = (StorePeer(other, id: "hub", as: "phone"), pair.weight(70, days: 1))
-        let token = try pair.hub.read { $0.currentToken }
+        let token = try pair.hub.blockingRead { $0.currentToken }
         #expect(try await peer.forgotten(among: [sample], since: PeerPlace(token: token).bytes) == nil)
-        let own = try other.read { $0.currentToken }
+        let own = try other.blockingRead { $0.currentToken }
         #expect(try await peer.forgotten(among: [sample], since: PeerPlace(token: own).bytes) == [sample.id])
         try other.close()
         try pair.finish()
@@ -73,7 +73,7 @@ struct ReturningPeerTests {
             try txn.setPeer(phone)
         }
         try await pair.sync()
-        let known = try #require(try pair.hub.read { try $0.peer("phone") })
+        let known = try #require(try pair.hub.blockingRead { try $0.peer("phone") })
         #expect(!known.isRetired)
         #expect(known.lastSeen == pair.clock.now)
         // Upkeep would commit while it is quiet.
@@ -97,10 +97,10 @@ struct ReturningPeerTests {
         pair.peer.beforeEnumeration { try hub.write { _ = try $0.save(late) } }
         for _ in 0..<2 { try await pair.sync() }
         for store in [pair.phone, pair.hub] {
-            #expect(try store.read { try $0.sample(id: late.id) } != nil)
-            #expect(try store.read { try $0.sample(id: gone) } == nil)
+            #expect(try store.blockingRead { try $0.sample(id: late.id) } != nil)
+            #expect(try store.blockingRead { try $0.sample(id: gone) } == nil)
         }
-        #expect(try pair.phone.read { try $0.peer("hub") }?.isRetired == false)
+        #expect(try pair.phone.blockingRead { try $0.peer("hub") }?.isRetired == false)
         #expect(try pair.isEqual)
         try pair.finish()
     }

@@ -26,12 +26,12 @@ struct CheckTests {
         bench.health.forget(ids[4])
         for _ in 0..<9 { try await engine(bench).sync() }
         // Until the month is over nothing is compared, and nothing waits for it.
-        #expect(try bench.store.read { try $0.state(of: bench.peer) }[.bodyMass].checkDue == nil)
+        #expect(try bench.store.blockingRead { try $0.state(of: bench.peer) }[.bodyMass].checkDue == nil)
         #expect(try engine(bench).session(bench.peer).schedule.nextDue() == nil)
         bench.clock.advance(seconds: 31 * 86_400)
         try await engine(bench).sync()
         // One pass took one page, and the next pass goes on there.
-        #expect(try bench.store.read { try $0.checkNote(bench.peer, .bodyMass) }.check?.cursor != nil)
+        #expect(try bench.store.blockingRead { try $0.checkNote(bench.peer, .bodyMass) }.check?.cursor != nil)
         #expect(try #require(try engine(bench).session(bench.peer).schedule.nextDue()) <= bench.clock.now)
         for _ in 0..<9 { try await engine(bench).sync() }
         #expect(try isHeld(ids[4], bench))
@@ -46,7 +46,7 @@ struct CheckTests {
         }
         await running.stop()
         #expect(try bench.weights.count == 9)
-        #expect(try bench.store.read { try $0.conflicts() }.map(\.event) == [.presumedGone])
+        #expect(try bench.store.blockingRead { try $0.conflicts() }.map(\.event) == [.presumedGone])
         #expect(try engine(bench).session(bench.peer).schedule.nextDue() == nil)
         try bench.finish()
     }
@@ -100,7 +100,7 @@ struct CheckTests {
         var reports: [ReconcileReport] = []
         for _ in 0..<5 {
             reports.append(try await bench.engine.reconcile(bench.peer))
-            #expect(try bench.store.read { try $0.checkNote(bench.peer, .bodyMass) }.missing.count <= 3)
+            #expect(try bench.store.blockingRead { try $0.checkNote(bench.peer, .bodyMass) }.missing.count <= 3)
         }
         #expect(reports[0].missing == 3 && reports[0].deleted == 0)
         #expect(reports.map(\.deleted).reduce(0, +) == 8)
@@ -129,7 +129,7 @@ struct CheckTests {
         try await bench.sync()
         #expect(try bench.status().notices.map(\.code).contains(.readingRevoked))
         #expect(try await bench.sync().issue?.code == .accessRevoked)
-        #expect(try bench.store.read { try $0.count(of: .stepCount) } == 1)
+        #expect(try bench.store.blockingRead { try $0.count(of: .stepCount) } == 1)
         bench.health.set(unreadable: [])
         try await bench.engine.reconcile(bench.peer)
         #expect(try await bench.sync().issue == nil)

@@ -85,7 +85,7 @@ struct LeaseTests {
             try await until("the end of the process") { !other.isRunning }
         }
         #expect(try await bench.sync().issue == nil)
-        #expect(try bench.store.read { try $0.lease(of: "health") }.token == token + 1)
+        #expect(try bench.store.blockingRead { try $0.lease(of: "health") }.token == token + 1)
         try bench.finish()
     }
 }

@@ -64,7 +64,7 @@ struct RebuiltHealthTests {
         bench.health.delete(try #require(bench.health.live.first?.sample.id))
         try await bench.sync()
         #expect(try bench.weights.isEmpty)
-        #expect(try bench.store.read { try $0.deletedSample(id: sample.id) } != nil)
+        #expect(try bench.store.blockingRead { try $0.deletedSample(id: sample.id) } != nil)
         try bench.finish()
     }
 
@@ -76,7 +76,7 @@ struct RebuiltHealthTests {
         let session = try bench.engine.session(bench.peer)
         let rescan = try session.state()[.bodyMass].lastRescan
         // Deleted here, and hidden: the peer goes on showing it.
-        let shown = try #require(try bench.store.read { try $0.samples(of: .bodyMass, limit: 1) }.first)
+        let shown = try #require(try bench.store.blockingRead { try $0.samples(of: .bodyMass, limit: 1) }.first)
         try bench.write { _ = try $0.delete(id: shown.id) }
         for _ in 0..<3 {
             bench.clock.advance(seconds: 3_601)

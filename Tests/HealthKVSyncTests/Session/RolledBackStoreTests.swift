@@ -154,7 +154,7 @@ struct RolledBackStoreTests {
         try pair.restore(.phone, copy)
         try await pair.sync(2)
         #expect(try pair.ids == before)
-        #expect(try pair.phone.read { try $0.sample(id: edited) }?.quantity.value == 50)
+        #expect(try pair.phone.blockingRead { try $0.sample(id: edited) }?.quantity.value == 50)
         #expect(try pair.phone.info().replica != replica)
         #expect(try pair.notices.contains(.restored))
         let new = try await pair.write(.phone, 80)
@@ -177,7 +177,7 @@ struct RolledBackStoreTests {
             let new = try await pair.write(.phone, 80 + Double(number))
             try await pair.sync(2)
             #expect(try pair.ids == before.union([new]))
-            #expect(try pair.hub.read { try $0.samples(of: .bodyMass) }.count == before.count + 1)
+            #expect(try pair.hub.blockingRead { try $0.samples(of: .bodyMass) }.count == before.count + 1)
             replicas.insert(try pair.phone.info().replica)
         }
         #expect(replicas.count == 3)
@@ -219,13 +219,13 @@ struct RolledBackStoreTests {
         _ = try await other.sync()
         pair.clock.advance(seconds: 86_400)
         _ = try await other.sync()
-        #expect(try pair.phone.read { try $0.peer("hub") }?.isRetired == true)
+        #expect(try pair.phone.blockingRead { try $0.peer("hub") }?.isRetired == true)
         try await pair.sync(2)
         #expect(before.count == 45)
         #expect(try pair.held == before)
         #expect(try pair.ids == before)
         #expect(try pair.notices.contains(.restored))
-        #expect(try pair.phone.read { try $0.peer("hub") }?.isRetired == false)
+        #expect(try pair.phone.blockingRead { try $0.peer("hub") }?.isRetired == false)
         _ = try await pair.phone.write { txn in
             guard let health = try txn.peer("health") else { return }
             try txn.acknowledge(peer: health.id, txn.currentToken)
@@ -314,7 +314,7 @@ struct RolledBackStoreTests {
         }
         try await pair.sync(2)
         #expect(try pair.ids == before.union(others))
-        #expect(try pair.phone.read { try $0.sample(id: edited) }?.quantity.value == 60)
+        #expect(try pair.phone.blockingRead { try $0.sample(id: edited) }?.quantity.value == 60)
         #expect(try pair.notices.contains(.restored))
         try await pair.finish()
     }
@@ -325,7 +325,7 @@ struct RolledBackStoreTests {
         try await pair.sync(2)
         let epoch = try pair.phone.info().epoch
         let session = try pair.engine.session("hub")
-        let old = try #require(try pair.phone.read { try $0.anchor(peer: "hub", type: .every) })
+        let old = try #require(try pair.phone.blockingRead { try $0.anchor(peer: "hub", type: .every) })
         let hub = pair.hub
         try await pair.write(.hub, 71)
         try await pair.sync()

@@ -58,7 +58,7 @@ struct ClockTests {
         #expect(state.lastAcknowledged == now)
         #expect(state[.stepCount].lastRescan == now)
         #expect(state[.stepCount].checkDue.map { $0 <= now + .seconds(7_200) } ?? true)
-        #expect(try bench.store.read { try $0.peer("other") }?.lastSeen == now)
+        #expect(try bench.store.blockingRead { try $0.peer("other") }?.lastSeen == now)
         try bench.finish()
     }
 
@@ -84,7 +84,7 @@ struct ClockTests {
         try await bench.engine.enable(bench.peer)
         for hour in 1...3 { bench.health.save(bench.scale(80 + Double(hour), hour: hour)) }
         try await bench.sync()
-        let ids = try bench.store.read { try $0.samples(of: .bodyMass) }.map(\.id)
+        let ids = try bench.store.blockingRead { try $0.samples(of: .bodyMass) }.map(\.id)
         let (peer, now) = (bench.peer, bench.clock.now)
         // It has passed all samples without being shown one, as the comparison before it: continued, it would take them
         // for deleted.
@@ -99,7 +99,7 @@ struct ClockTests {
         }
         try await bench.sync()
         #expect(try bench.weights.sorted() == [81, 82, 83])
-        #expect(try bench.store.read { try $0.checkNote(peer, .bodyMass) } == CheckNote())
+        #expect(try bench.store.blockingRead { try $0.checkNote(peer, .bodyMass) } == CheckNote())
         #expect(try bench.engine.session(peer).state()[.bodyMass].checkDue == nil)
         try bench.finish()
     }

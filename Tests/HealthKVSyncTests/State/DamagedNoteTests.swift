@@ -167,7 +167,7 @@ struct DamagedNoteTests {
         }
         try await write(70)
         for _ in 0..<2 { try await engine.sync() }
-        #expect(try hub.read { try $0.count() } == 1)
+        #expect(try hub.blockingRead { try $0.count() } == 1)
         let now = clock.now
         try await store.write { txn in
             for var anchor in try txn.anchors(of: "health") {
@@ -178,15 +178,15 @@ struct DamagedNoteTests {
         }
         try await write(71)
         #expect(try await engine.sync()["hub"]?.issue == nil)
-        #expect(try hub.read { try $0.count() } == 1)
+        #expect(try hub.blockingRead { try $0.count() } == 1)
         // The feed begins again and cannot be read, which does not end the hold either.
         health.set(failure: { _ in PeerError(.transient, "busy") })
         try await engine.enable("health")
         try await engine.sync()
-        #expect(try hub.read { try $0.count() } == 1)
+        #expect(try hub.blockingRead { try $0.count() } == 1)
         clock.advance(seconds: 90_000)
         try await engine.sync()
-        #expect(try hub.read { try $0.count() } == 2)
+        #expect(try hub.blockingRead { try $0.count() } == 2)
     }
 
     @Test("A lease that takes the place of a damaged one refuses the holder of that, whatever its token")
@@ -195,11 +195,11 @@ struct DamagedNoteTests {
         let session = try bench.engine.session("health")
         for _ in 0..<3 {
             try await session.holdLease()
-            let before = try bench.store.read { try $0.lease(of: "health").token }
+            let before = try bench.store.blockingRead { try $0.lease(of: "health").token }
             try bench.write { try $0.setSyncNote(EngineNotes.lease("health"), Array("{".utf8)) }
             await #expect(throws: SyncIssue.self) { try await session.update { _, _ in } }
             try await session.holdLease()
-            #expect(try bench.store.read { try $0.lease(of: "health").token } > before)
+            #expect(try bench.store.blockingRead { try $0.lease(of: "health").token } > before)
         }
         try await session.releaseLease()
         try bench.finish()
@@ -230,7 +230,7 @@ struct DamagedNoteTests {
                 try txn.setState(state, of: "health")
             }
             try await bench.sync()
-            #expect(try bench.store.read { try $0.checkNote("health", .bodyMass) }.check == nil)
+            #expect(try bench.store.blockingRead { try $0.checkNote("health", .bodyMass) }.check == nil)
         }
         try await expectRecovery(bench)
     }
@@ -271,6 +271,6 @@ struct DamagedNoteTests {
             clock.advance(seconds: 60)
             #expect(try await engine.sync()["there"]?.issue == nil)
         }
-        for store in [here, there] { #expect(try store.read { try $0.count() } == 2) }
+        for store in [here, there] { #expect(try store.blockingRead { try $0.count() } == 2) }
     }
 }

@@ -45,15 +45,15 @@ struct RolledBackHubTests {
         _ = try await hub.write { try $0.save(Sample(.bodyMass, 73, .kilogram, at: clock.now)) }
         for _ in 0..<2 { for engine in [link, device] { try await engine.sync() } }
         while try hub.maintain() {}
-        #expect(try hub.read { try $0.deletedSample(id: id) } == nil)
-        #expect(try knowing.read { try $0.deletedSample(id: id) } != nil)
+        #expect(try hub.blockingRead { try $0.deletedSample(id: id) } == nil)
+        #expect(try knowing.blockingRead { try $0.deletedSample(id: id) } != nil)
 
         let restored = try Bench.makeStore(clock, at: folder.path + "/copy")
         let back = engines(restored)[0]
         _ = try await back.sync()
-        #expect(try hub.read { try $0.sample(id: id) } != nil)
+        #expect(try hub.blockingRead { try $0.sample(id: id) } != nil)
         for _ in 0..<2 { for engine in [link, back] { try await engine.sync() } }
-        for store in [hub, knowing, restored] { #expect(try store.read { try $0.sample(id: id) } == nil) }
+        for store in [hub, knowing, restored] { #expect(try store.blockingRead { try $0.sample(id: id) } == nil) }
         let commits = try [hub, knowing, restored].map { try $0.info().commit }
         for engine in [link, back] { try await engine.sync() }
         let rest = try [hub, knowing, restored].map { try $0.info().commit }
@@ -99,7 +99,7 @@ struct RolledBackHubTests {
         (ofHub, ofPhone) = engines(hub)
         let lost = try save(71)
         try await ofPhone.sync()
-        #expect(try phone.read { try $0.sample(id: lost) } != nil)
+        #expect(try phone.blockingRead { try $0.sample(id: lost) } != nil)
 
         try hub.close()
         try copy.write(over: path + "/data.mdb", keepsAttribute: false)
@@ -114,8 +114,8 @@ struct RolledBackHubTests {
         for _ in 0..<2 { for engine in [ofPhone, ofHub] { try await engine.sync() } }
         #expect(try hub.info().replica != replica)
         for store in [hub, phone] {
-            #expect(try store.read { try $0.sample(id: lost) } != nil)
-            #expect(try store.read { try $0.count(of: .bodyMass) } == 32)
+            #expect(try store.blockingRead { try $0.sample(id: lost) } != nil)
+            #expect(try store.blockingRead { try $0.count(of: .bodyMass) } == 32)
             try store.close()
         }
     }

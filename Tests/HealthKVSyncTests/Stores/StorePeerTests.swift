@@ -87,14 +87,14 @@ struct StorePeerTests {
         try await ring.settle()
         #expect(try ring.digests().count == 1)
         for store in ring.stores {
-            let held = try #require(try store.read { try $0.sample(id: id) })
+            let held = try #require(try store.blockingRead { try $0.sample(id: id) })
             #expect(held.quantity.value == 79 && held.original?.version == 2 && held.source.name == renamed.source.name)
         }
         _ = try await ring.stores[2].write { try $0.removeOverlay(id: id) }
         try await ring.settle()
         #expect(try ring.digests().count == 1)
         for store in ring.stores {
-            let held = try #require(try store.read { try $0.sample(id: id) })
+            let held = try #require(try store.blockingRead { try $0.sample(id: id) })
             #expect(held.quantity.value == 80 && held.original == nil && held.version == 2)
         }
         try ring.finish()
@@ -109,7 +109,7 @@ struct StorePeerTests {
         try await ring.enable()
         try await ring.settle()
         #expect(try ring.digests().count == 1)
-        #expect(try ring.stores[0].read { try $0.count() } == 60)
+        #expect(try ring.stores[0].blockingRead { try $0.count() } == 60)
         // Upkeep would commit while it is quiet.
         for store in ring.stores { while try store.maintain() {} }
         let commits = try ring.stores.map { try $0.info().commit }
@@ -162,13 +162,13 @@ struct StorePeerTests {
         try save(ring.stores[1], theirs)
         try await ring.settle()
         #expect(try ring.digests().count == 1)
-        #expect(try ring.stores[0].read { try $0.sample(id: sample.id) }?.quantity.value == 75)
-        let conflicts = try ring.stores[0].read { try $0.conflicts() }
+        #expect(try ring.stores[0].blockingRead { try $0.sample(id: sample.id) }?.quantity.value == 75)
+        let conflicts = try ring.stores[0].blockingRead { try $0.conflicts() }
         #expect(conflicts.map(\.displaced.quantity.value) == [71])
         let lost = try #require(conflicts.first)
         _ = try await ring.stores[0].write { try $0.restore(lost) }
         try await ring.settle()
-        #expect(try ring.stores[1].read { try $0.sample(id: sample.id) }?.quantity.value == 71)
+        #expect(try ring.stores[1].blockingRead { try $0.sample(id: sample.id) }?.quantity.value == 71)
         try ring.finish()
     }
 
@@ -182,8 +182,8 @@ struct StorePeerTests {
         _ = try await ring.stores[0].write { try $0.delete(.range(of: .bodyMass, from: from)) }
         _ = try await ring.stores[0].write { try $0.purge(.source(SourceIdentity(name: "Phone"))) }
         try await ring.settle()
-        #expect(try ring.stores[1].read { try $0.count(of: .bodyMass) } == 20)
-        #expect(try ring.stores[1].read { try $0.count(of: .stepCount) } == 1)
+        #expect(try ring.stores[1].blockingRead { try $0.count(of: .bodyMass) } == 20)
+        #expect(try ring.stores[1].blockingRead { try $0.count(of: .stepCount) } == 1)
         try ring.finish()
     }
 
@@ -204,7 +204,7 @@ struct StorePeerTests {
         health.save(scale)
         try save(there, weight(80, 2))
         for _ in 0..<3 { _ = try await engine.sync() }
-        #expect(try there.read { try $0.samples(of: .bodyMass).map(\.quantity.value) } == [72, 80])
+        #expect(try there.blockingRead { try $0.samples(of: .bodyMass).map(\.quantity.value) } == [72, 80])
         #expect(health.live.map(\.sample.quantity.value).sorted() == [72, 80])
         #expect(health.live.first { $0.app == "app" }?.sample.quantity.value == 80)
         for store in [here, there] { try store.close() }
@@ -213,7 +213,7 @@ struct StorePeerTests {
     @Test("Two stores that hold the same already send each other nothing") func equalStores() async throws {
         let ring = try Ring(2, links: [(0, 1)])
         for hour in 0..<50 { try save(ring.stores[0], weight(70, hour)) }
-        let all = try ring.stores[0].read { try $0.samples(of: .bodyMass) }
+        let all = try ring.stores[0].blockingRead { try $0.samples(of: .bodyMass) }
         try await ring.stores[1].write { txn in for sample in all { try txn.merge(sample) } }
         try await ring.enable()
         let report = try #require(try await ring.engines[0].sync()["store1"])
@@ -230,7 +230,7 @@ struct StorePeerTests {
         _ = try await ring.stores[0].write { try $0.save(samples) }
         try await ring.settle()
         // Samples that go without a trace, as by damage.
-        let lost = try ring.stores[1].read { try $0.samples(of: .bodyMass, limit: 3) }.map(\.id)
+        let lost = try ring.stores[1].blockingRead { try $0.samples(of: .bodyMass, limit: 3) }.map(\.id)
         try await ring.stores[1].write { txn in for id in lost { try txn.purge(id: id) } }
         try await ring.settle()
         #expect(try ring.digests().count == 2)
@@ -248,7 +248,7 @@ struct StorePeerTests {
         try await ring.settle()
         let epoch = try ring.stores[1].info().epoch
         let session = try ring.engines[0].session("store1")
-        let token = try ring.stores[1].read { $0.currentToken }.description.split(separator: ":")
+        let token = try ring.stores[1].blockingRead { $0.currentToken }.description.split(separator: ":")
         let ahead = (token[0..<3] + ["999999", "1", "1"]).joined(separator: ":")
         try await session.update { txn, _ in
             try txn.setAnchor(
@@ -279,9 +279,9 @@ struct StorePeerTests {
         let status = try #require(try ring.engines[0].status().peers["store1"])
         #expect(status.skewSeconds ?? 0 > 399 * 86_400)
         #expect(status.notices.map(\.code) == [.clockSkew])
-        #expect(try ring.stores[0].read { try $0.sample(id: ahead.id) }?.modified == ahead.modified)
+        #expect(try ring.stores[0].blockingRead { try $0.sample(id: ahead.id) }?.modified == ahead.modified)
         try save(ring.stores[0], weight(60, 2))
-        let own = try #require(try ring.stores[0].read { try $0.first(of: .bodyMass, after: 60) })
+        let own = try #require(try ring.stores[0].blockingRead { try $0.first(of: .bodyMass, after: 60) })
         #expect(own.modified!.time < ring.clock.now + .days(2))
         try ring.finish()
     }

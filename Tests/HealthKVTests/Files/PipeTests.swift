@@ -95,7 +95,7 @@ struct PipeTests {
         // With its successor put back, the store is whole.
         #expect(FileSystem.remove(next) && FileSystem.rename(kept, to: next))
         let store = try SampleStore.open(at: path)
-        #expect(try store.read { try $0.count() } == 1)
+        #expect(try store.blockingRead { try $0.count() } == 1)
         try store.expectClean()
         try store.close()
     }

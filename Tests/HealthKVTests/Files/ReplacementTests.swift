@@ -96,10 +96,10 @@ import TestSupport
                 try store.save(Sample(.bodyMass, 70, .kilogram, at: .day(50, Int.random(in: 0..<1_000_000))))
                 try store.close()
             }
-            if round == 1 { #expect(try store.read { try $0.count(of: .bodyMass) } == 3) }
+            if round == 1 { #expect(try store.blockingRead { try $0.count(of: .bodyMass) } == 3) }
             try store.save(Sample(.bodyMass, 71, .kilogram, at: .day(round)))
-            #expect(try store.read { try $0.count(of: .bodyMass) } == 2 * (round + 1))
-            #expect(try store.read { try $0.count(of: .stepCount) } == 100 * (round + 1))
+            #expect(try store.blockingRead { try $0.count(of: .bodyMass) } == 2 * (round + 1))
+            #expect(try store.blockingRead { try $0.count(of: .stepCount) } == 100 * (round + 1))
         }
         #expect(try store.info().notices.contains { $0.code == .reopened })
         try store.expectClean()
@@ -225,11 +225,11 @@ import TestSupport
         end.open()
         reader.stop()
         #expect(seen.withLock { $0 } == 1_000)
-        #expect(try store.read { try $0.count() } == 3_000)
+        #expect(try store.blockingRead { try $0.count() } == 3_000)
         try store.expectClean()
         try store.close()
         let again = try SampleStore.open(at: folder.path, options: options)
-        #expect(try again.read { try $0.count() } == 3_000)
+        #expect(try again.blockingRead { try $0.count() } == 3_000)
         #expect(FileSystem.size(of: folder.path + "/" + FileReplacement.nextName) == nil)
         try again.compactInPlace()
         try again.expectClean()
@@ -255,7 +255,7 @@ import TestSupport
         var options = SampleStore.Options()
         options.readOnly = readOnly
         let again = try SampleStore.open(at: path, options: options)
-        #expect(try again.read { try $0.count() } == 500)
+        #expect(try again.blockingRead { try $0.count() } == 500)
         try again.close()
         try SampleStore.open(at: path).close()
         #expect(FileSystem.names(in: path)?.sorted() == ["data.mdb", "lock.mdb"])
@@ -289,9 +289,9 @@ import TestSupport
         let second = try SampleStore.open(at: folder.path)
         try second.add(10, day: 1)
         try first.add(10, day: 2)
-        #expect(try first.read { try $0.count() } == 30)
+        #expect(try first.blockingRead { try $0.count() } == 30)
         try first.close()
-        #expect(try second.read { try $0.count() } == 30)
+        #expect(try second.blockingRead { try $0.count() } == 30)
         try second.expectClean()
         try second.close()
     }
@@ -315,10 +315,10 @@ import TestSupport
         try store.compact(to: folder.path + "/compact")
         await compactElsewhere()
         try store.compactInPlace()
-        #expect(try store.read { try $0.count() } == 30)
+        #expect(try store.blockingRead { try $0.count() } == 30)
         for (name, count) in [("backup", 10), ("compact", 20)] {
             let copy = try SampleStore.open(at: folder.path + "/" + name)
-            #expect(try copy.read { try $0.count() } == count)
+            #expect(try copy.blockingRead { try $0.count() } == count)
             try copy.close()
         }
         try store.close()

@@ -113,11 +113,11 @@ extension ModelRun {
             query.type, from: query.from, to: query.to, rule: query.rule, order: query.order, source: query.source,
             includeShadowed: query.includeShadowed)
         var found: [Sample] = []
-        var page = try SamplePages.page(sampleQuery, size: size, behind: nil, in: snapshot)
+        var page = try QueryRows.page(sampleQuery, size: size, behind: nil, in: snapshot)
         while let last = page.1 {
             try expect(page.0.count <= size, "a page of \(page.0.count)")
             found += page.0
-            page = try SamplePages.page(sampleQuery, size: size, behind: last, in: snapshot)
+            page = try QueryRows.page(sampleQuery, size: size, behind: last, in: snapshot)
         }
         try compare(found, model.samples(query), "pages of \(size): \(query)")
     }

@@ -172,7 +172,7 @@ import TestSupport
         try await store.write { _ = try $0.save(history) }
         for order in [SampleOrder.ascending, .descending] {
             for rule in RangeRule.allCases {
-                let whole = try store.read {
+                let whole = try store.blockingRead {
                     try $0.samples(SampleQuery(.stepCount, from: .day(100), to: .day(700), rule: rule, order: order))
                 }
                 var paged: [Sample] = []

@@ -36,7 +36,7 @@ import Testing
             if random.chance(0.5) { query.source = random.pick([Self.phone, Self.watch]).identity }
             query.includeShadowed = random.chance(0.5)
             let asked = query
-            let all = try store.read { try $0.samples(SampleQuery(.stepCount, includeShadowed: true)) }
+            let all = try store.blockingRead { try $0.samples(SampleQuery(.stepCount, includeShadowed: true)) }
             var expected = all.filter { sample in
                 asked.range.picks(start: sample.start, end: sample.end, by: asked.rule)
                     && (asked.includeShadowed || !sample.isShadowed)
@@ -45,7 +45,7 @@ import Testing
             if asked.order == .descending { expected.reverse() }
             if let limit = asked.limit { expected = Array(expected.prefix(limit)) }
             let wanted = expected
-            try store.read { txn in
+            try store.blockingRead { txn in
                 #expect(try txn.samples(asked) == wanted, "seed \(seed), \(asked)")
                 #expect(try txn.count(asked) == wanted.count, "seed \(seed), \(asked)")
                 let series = try txn.series(asked)
@@ -75,7 +75,7 @@ import Testing
         expectError(.invalidArgument) { try store.read { try $0.forEachReadableSample(query) { _ in true }.count } }
         await #expect(throws: StoreError.self) { for try await _ in store.pages(query) {} }
         do {
-            _ = try store.read { try $0.count(query) }
+            _ = try store.blockingRead { try $0.count(query) }
         } catch let error as StoreError {
             #expect(error.detail == "The limit is -2, and must be at least 0")
         }

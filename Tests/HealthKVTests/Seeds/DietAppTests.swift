@@ -10,8 +10,10 @@ import Testing
     /// All nine nutrients that the app writes.
     private var meal: Meal {
         var meal = Meal(
-            id: "5B2C", at: .day(3, 43_200), name: "Lentil soup", energy: Quantity(412, .kilocalorie), protein: 21.5,
-            carbohydrates: 55, fat: 9.25, fiber: 14, metadata: ["DietAppLogId": .string("5B2C")])
+            id: "5B2C", at: .day(3, 43_200), name: "Lentil soup", energy: Quantity(412, .kilocalorie),
+            protein: .grams(21.5),
+            carbohydrates: .grams(55), fat: .grams(9.25), fiber: .grams(14), metadata: ["DietAppLogId": .string("5B2C")]
+        )
         meal[.dietarySugar] = Quantity(6.1, .gram)
         meal[.dietarySodium] = Quantity(830, .milligram)
         meal[.dietaryCholesterol] = Quantity(12, .milligram)
@@ -99,7 +101,7 @@ import Testing
             #expect(Set(try store.read { try $0.samples(group: "5B2C") }.map(\.id)) == Set(foreign.map(\.id)))
             // That the other's food lives does not revive what was deleted here.
             #expect(try store.write { try $0.save(meal, source: app) } == Array(repeating: .vetoed, count: 9))
-            let second = Meal(id: "5B2C", at: .day(3, 43_200), fat: 2)
+            let second = Meal(id: "5B2C", at: .day(3, 43_200), fat: .grams(2))
             #expect(try store.write { try $0.save(second) } == [.inserted])
             #expect(try store.write { try $0.deleteMeal(id: "5B2C", source: app) } == 0)
             #expect(try store.write { try $0.deleteMeal(id: "5B2C") } == 1)

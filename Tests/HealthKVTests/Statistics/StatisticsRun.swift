@@ -74,7 +74,11 @@ final class StatisticsRun {
         try takeStep()
         let after = try follow(query)
         guard before.order == after.order, !isSame(before.answer, after.answer) else { return }
-        guard try store.read({ try StatisticsUpdates.touches(query, since: before.token, in: $0.snapshot) }) else {
+        guard
+            try store.read({
+                try TouchingChanges.touch([query.type: query.touchedRange], since: before.token, in: $0.snapshot)
+            })
+        else {
             throw StatisticsMismatch(description: "an answer changed and nobody is told: \(query)")
         }
     }

@@ -73,7 +73,9 @@ import Testing
             func touches(_ change: () throws -> Void) throws -> Bool {
                 let token = try store.read { ChangeLog.currentToken(in: $0.snapshot) }
                 try change()
-                return try store.read { try StatisticsUpdates.touches(query, since: token, in: $0.snapshot) }
+                return try store.read {
+                    try TouchingChanges.touch([query.type: query.touchedRange], since: token, in: $0.snapshot)
+                }
             }
             func delete(_ id: SampleID) throws { _ = try store.write { try $0.delete(id: id) } }
             #expect(try !touches { _ = try save(101) })

@@ -41,7 +41,7 @@ import Testing
         let store = try SampleStore.temporary()
         let samples = (1...10).map { steps(Double($0), $0) }
         try await store.write { _ = try $0.save(Array(samples[..<4])) }
-        let token = try store.read { $0.currentToken }
+        let token = try store.blockingRead { $0.currentToken }
         try await store.write { _ = try $0.save(Array(samples[4..<8])) }
         let changes = store.changes(since: token)
         async let seen = Self.ids(changes, 6)
@@ -88,7 +88,7 @@ import Testing
     @Test("A token that cannot be continued interrupts, with the reason, and ends") func interruption() async throws {
         let store = try SampleStore.temporary()
         let other = try SampleStore.temporary()
-        let foreign = try other.read { $0.currentToken }
+        let foreign = try other.blockingRead { $0.currentToken }
         try other.close()
         var kinds: [Change.Kind] = []
         for await change in store.changes(since: foreign) { kinds.append(change.kind) }

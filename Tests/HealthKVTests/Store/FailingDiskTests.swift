@@ -87,7 +87,7 @@ import TestSupport
         try store.compactInPlace()
         try store.add(10, day: 1)
         _ = try store.check()
-        #expect(try store.read { try $0.count() } == 20)
+        #expect(try store.blockingRead { try $0.count() } == 20)
         await #expect(processExitsWith: .success) { [path = path as String] in
             let descriptor = unsafe open(path + "/lock.mdb", O_RDWR)
             var lock = flock()

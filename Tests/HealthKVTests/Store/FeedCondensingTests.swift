@@ -247,7 +247,10 @@ struct FeedCondensingTests {
             var utc = Calendar(identifier: .gregorian)
             utc.timeZone = .gmt
             let query = StatisticsQuery(.stepCount, by: .day, from: .day(10), to: .day(11), calendar: utc)
-            #expect(try store.read { try StatisticsUpdates.touches(query, since: token, in: $0.snapshot) })
+            #expect(
+                try store.read {
+                    try TouchingChanges.touch([query.type: query.touchedRange], since: token, in: $0.snapshot)
+                })
         }
     }
 }

@@ -23,7 +23,7 @@ import TestSupport
         try store.save(Sample(.bodyMass, 70, .kilogram, at: .day(0)))
         await expectGrowth(folder.path)
         #expect(try #require(FileSystem.size(of: folder.path + "/data.mdb")) > 1 << 20)
-        if isRead { #expect(try store.read { try $0.count(of: .stepCount) } == 40_000) }
+        if isRead { #expect(try store.blockingRead { try $0.count(of: .stepCount) } == 40_000) }
         #expect(try store.save(Sample(.bodyMass, 71, .kilogram, at: .day(1))) == .inserted)
         #expect(try store.info().mapSize == 64 << 20)
         try store.expectClean()
@@ -53,7 +53,7 @@ import TestSupport
         await expectGrowth(folder.path)
         try store.suspend()
         try store.resume()
-        #expect(try store.read { try $0.count(of: .stepCount) } == 40_000)
+        #expect(try store.blockingRead { try $0.count(of: .stepCount) } == 40_000)
         try store.expectClean()
         try store.close()
     }

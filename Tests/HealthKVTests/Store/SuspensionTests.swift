@@ -31,7 +31,7 @@ import TestSupport
             try store.close()
         }
         try store.resume()
-        #expect(try store.read { try $0.count() } == 20)
+        #expect(try store.blockingRead { try $0.count() } == 20)
         try store.add(10, day: 3)
         try store.expectClean()
         try store.close()

@@ -69,7 +69,7 @@ import Testing
             try await group.waitForAll()
         }
         try await first.value
-        let live = try store.read { try $0.samples(of: .stepCount) }
+        let live = try store.blockingRead { try $0.samples(of: .stepCount) }
         #expect(live.map(\.id) == samples.enumerated().filter { $0.offset % 3 != 0 }.map(\.element.id))
         #expect(Set(try store.feed().map(\.token.commit)).count == 1, "all of them shared one commit")
         try store.expectClean()
@@ -153,8 +153,8 @@ import Testing
             }
             try await group.waitForAll()
         }
-        #expect(try store.read { try $0.count(of: .stepCount) } == 200)
-        #expect(try store.read { try $0.samples(of: .stepCount).count } == 200)
+        #expect(try store.blockingRead { try $0.count(of: .stepCount) } == 200)
+        #expect(try store.blockingRead { try $0.samples(of: .stepCount).count } == 200)
         try store.expectClean()
         try store.close()
     }

@@ -66,7 +66,8 @@ struct RenamedSourceTests {
             if isOwn { options.source = source }
             return try SampleStore.open(at: folder.path + "/store", options: options)
         }
-        let soup = Meal(id: "17", at: .day(0), name: "Soup", protein: 12, carbohydrates: 30, fat: 4)
+        let soup = Meal(
+            id: "17", at: .day(0), name: "Soup", protein: .grams(12), carbohydrates: .grams(30), fat: .grams(4))
         let before = try open(as: old)
         let first = try before.write { try $0.save(soup, source: isOwn ? .thisApp : old) }
         #expect(first == Array(repeating: .inserted, count: 3))

@@ -163,7 +163,24 @@ import Testing
             }
             #expect(days.map(\.date) == ["2026-01-04"] && days[0].amounts[.dietaryEnergyConsumed] == 1_000)
             #expect(days[0].amounts[.dietarySodium].map { abs($0 - 0.6) < 1e-9 } == true)
-            #expect(meals.map(\.group) == ["breakfast", nil, "lunch"])
+            #expect(meals.map(\.group) == ["breakfast", "lunch"], "a glass of water is no meal")
+            #expect(days[0][.dietaryWater] == .milliliters(300) && meals[0][.dietaryProtein] == .grams(20))
+            #expect(days[0][.dietaryZinc] == nil && meals[0].name == nil)
+            let (one, none) = try store.read { txn in
+                (
+                    try txn.nutrition(on: .day(3, 50_000), calendar: calendar("UTC")),
+                    try txn.nutrition(on: .day(9), calendar: calendar("UTC"))
+                )
+            }
+            #expect(one == days[0] && none.amounts.isEmpty && none.date == "2026-01-10")
+            var stew = Meal(
+                id: "stew", at: .day(3, 60_000), name: "Stew", energy: .kilocalories(400), fat: .grams(9),
+                more: [.dietaryVitaminC: .milligrams(60), .dietaryWater: .milliliters(200)])
+            stew[.dietaryFiber] = .grams(7)
+            let dinner = stew
+            _ = try store.write { try $0.save(dinner) }
+            let last = try #require(try store.read { try $0.meals(from: .day(3), to: .day(4)) }.last)
+            #expect(last.name == "Stew" && last.samples.count == 5 && last[.dietaryWater] == .milliliters(200))
             #expect(meals[0].amounts[.dietaryProtein] == 20 && meals[0].samples.count == 3)
             #expect(today.dietaryEnergy == 1_000 && today.activeEnergy == 30 && today.activeEnergyStrict == 0)
             #expect(today.workouts.isEmpty)

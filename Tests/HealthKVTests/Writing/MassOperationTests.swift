@@ -177,7 +177,7 @@ import TestSupport
         _ = try await quiet.write { try $0.save(Self.samples) }
         _ = try Operation.purgeSource.perform(quiet)
         var chunks: [(key: [UInt8], value: [UInt8])] = []
-        try quiet.read { try $0.forEachRecord(ofTable: "chunks") { chunks.append(($0, $1)) } }
+        try quiet.blockingRead { try $0.forEachRecord(ofTable: "chunks") { chunks.append(($0, $1)) } }
         try quiet.put(
             chunks.map { chunk in
                 var value = chunk.value

@@ -147,7 +147,7 @@ struct UndeleteTests {
         let whole = batch
         #expect(try store.write { try $0.importBatch(whole) }.vetoed == 1)
         #expect(throws: StoreError.self) { try store.write { try $0.save(gone, orThrow: true) } }
-        let meal = Meal(id: "17", at: .day(1), protein: 12, fat: 4)
+        let meal = Meal(id: "17", at: .day(1), protein: .grams(12), fat: .grams(4))
         #expect(try store.write { try $0.save(meal) } == [.inserted, .inserted])
         #expect(try store.write { try $0.deleteMeal(id: meal.id) } == 2)
         #expect(try store.write { try $0.save(meal) } == [.vetoed, .vetoed])

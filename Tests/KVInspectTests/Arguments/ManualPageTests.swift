@@ -32,7 +32,8 @@ struct ManualPageTests {
         try Data(try bench.run("help", "--format", "man").output.utf8).write(to: URL(fileURLWithPath: page))
         let run = try bench.runProgram("groff", ["-man", "-Tutf8", "-ww", page])
         #expect(run.code == 0 && run.errors.isEmpty, "\(run.errors)")
-        #expect(run.output.contains("'dump' wrote"))
+        // groff fills lines with further blanks.
+        #expect(run.output.split(whereSeparator: \.isWhitespace).joined(separator: " ").contains("'dump' wrote"))
     }
 
     @Test("Its examples are right usage")

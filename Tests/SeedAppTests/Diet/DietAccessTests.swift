@@ -38,7 +38,7 @@ import Testing
             try await bench.sync.enable(AppBench.health)
             try await bench.sync.authorize(AppBench.health, .onboarding)
             let meal = Meal(
-                id: "1", at: try bench.now, name: "Apple", energy: Quantity(95, .kilocalorie), fiber: 4.4)
+                id: "1", at: try bench.now, name: "Apple", energy: Quantity(95, .kilocalorie), fiber: .grams(4.4))
             try await bench.store.write { _ = try $0.save(meal) }
             try bench.save(.water(250, at: try bench.now))
             try await bench.refresh()

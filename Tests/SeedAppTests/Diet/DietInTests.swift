@@ -29,10 +29,10 @@ import Testing
                 try bench.scale.record("BodyMass", 80 + Double(day), "kg", from: bench.date(-day * 86_400 - 60))
             }
             try await bench.refresh()
-            let latest = try #require(try bench.store.read { try $0.latest(of: .bodyMass) })
+            let latest = try #require(try bench.store.blockingRead { try $0.latest(of: .bodyMass) })
             let (from, to, minute) = (try bench.at(-30 * 86_400), try bench.now, try bench.at(-60))
             #expect(latest.quantity == Quantity(80, .kilogram) && latest.start == minute)
-            let month = try bench.store.read {
+            let month = try bench.store.blockingRead {
                 try $0.samples(SampleQuery(.bodyMass, from: from, to: to, rule: .strictStart))
             }
             #expect(month.map(\.quantity.value) == (0..<30).reversed().map { 80 + Double($0) })
@@ -69,7 +69,7 @@ import Testing
         try await withApp(.dietApp) { bench in
             bench.clock.advance(by: 12 * 3_600)
             let now = try bench.now
-            #expect(try bench.store.read { try $0.today(at: now, calendar: .utc) }.activeEnergyStrict == 0)
+            #expect(try bench.store.blockingRead { try $0.today(at: now, calendar: .utc) }.activeEnergyStrict == 0)
             let energy = "ActiveEnergyBurned"
             try bench.watch.record(energy, 100, "kcal", from: bench.date(-7_200), to: bench.date(-3_600))
             try bench.watch.record(energy, 418.4, "kJ", from: bench.date(-3_600), to: bench.date(-60))
@@ -77,7 +77,7 @@ import Testing
             try bench.watch.record(
                 "BasalEnergyBurned", 70, "kcal", from: bench.date(-7_200), to: bench.date(-3_600))
             try await bench.sync.enterForeground()
-            let summary = try bench.store.read { try $0.today(at: now, calendar: .utc) }
+            let summary = try bench.store.blockingRead { try $0.today(at: now, calendar: .utc) }
             #expect(abs(summary.activeEnergyStrict - 200) < 1e-9 && abs(summary.basalEnergy - 70) < 1e-9)
         }
     }
@@ -89,7 +89,8 @@ import Testing
             try await run(bench, from: bench.date(-3_600), to: bench.date(-1_800), kilocalories: 312)
             try await bench.sync.enterForeground()
             let (now, start, end) = (try bench.now, try bench.at(-3_600), try bench.at(-1_800))
-            let workout = try #require(try bench.store.read { try $0.today(at: now, calendar: .utc) }.workouts.first)
+            let workout = try #require(
+                try bench.store.blockingRead { try $0.today(at: now, calendar: .utc) }.workouts.first)
             #expect(workout.workout?.activityType == .running && workout.duration == 1_800)
             #expect(workout.workout?.activityType.displayName == "Running")
             #expect(workout.workout?.energy?.value == 312 && workout.start == start)

@@ -10,10 +10,11 @@ import Testing
         .dietarySodium, .dietaryCholesterol, .dietaryFatSaturated,
     ]
 
-    private func soup(_ bench: AppBench, _ id: String = "5B2C", fiber: Double? = 14) throws -> Meal {
+    private func soup(_ bench: AppBench, _ id: String = "5B2C", fiber: Quantity? = .grams(14)) throws -> Meal {
         var meal = Meal(
-            id: id, at: try bench.at(-600), name: "Lentil soup", energy: Quantity(412, .kilocalorie), protein: 21.5,
-            carbohydrates: 55, fat: 9.25, fiber: fiber, metadata: ["DietAppLogId": .string(id)])
+            id: id, at: try bench.at(-600), name: "Lentil soup", energy: Quantity(412, .kilocalorie),
+            protein: .grams(21.5),
+            carbohydrates: .grams(55), fat: .grams(9.25), fiber: fiber, metadata: ["DietAppLogId": .string(id)])
         meal[.dietarySugar] = Quantity(6, .gram)
         meal[.dietarySodium] = Quantity(830, .milligram)
         meal[.dietaryCholesterol] = Quantity(12, .milligram)
@@ -146,7 +147,7 @@ import Testing
             try await bench.refresh()
             #expect(held(bench) == Array(repeating: 1, count: 9))
             #expect(try bench.status.quarantined == 1)
-            let refused = try bench.store.read { try $0.pending(for: AppBench.health) }
+            let refused = try bench.store.blockingRead { try $0.pending(for: AppBench.health) }
             #expect(refused.count == 1 && refused.first?.reason.isEmpty == false)
         }
     }

@@ -36,7 +36,7 @@ import Testing
             ]
             #expect(exported.metadataKeys.isSubset(of: kept))
             // Health's UUID is stored with the entry.
-            let link = try bench.store.read { try $0.link(peer: AppBench.health, sample: entry.id) }
+            let link = try bench.store.blockingRead { try $0.link(peer: AppBench.health, sample: entry.id) }
             #expect(link?.idAtPeer == SampleID(exported.uuid) && link?.version == exported.number)
             #expect(try bench.samples(.bodyMass).map(\.quantity) == [Quantity(160, .pound)])
         }
@@ -97,7 +97,7 @@ import Testing
             try await bench.refresh()
             #expect(try bench.samples(.bodyMass).map(\.quantity.value) == [72])
             #expect(bench.inHealth(.bodyMass).isEmpty)
-            let waiting = try bench.store.read { try $0.pending(for: AppBench.health) }
+            let waiting = try bench.store.blockingRead { try $0.pending(for: AppBench.health) }
             #expect(waiting.map(\.state) == [.parked] && waiting.map(\.attempts) == [0])
             #expect(try bench.status.issue?.message == "Health access not granted")
             bench.device.setAccess(

@@ -40,7 +40,8 @@ import Testing
             #expect(steps.first.map { (7...8).contains($0.imported) } == true)
             #expect(try bench.status.imported[.bodyMass] == 31)
             // Ends descend: each later step imports samples before those of all earlier steps.
-            let told = try bench.store.read { try $0.changes(since: nil) }.changes.compactMap { change -> Instant? in
+            let told = try bench.store.blockingRead { try $0.changes(since: nil) }.changes.compactMap {
+                change -> Instant? in
                 if case .saved(let sample) = change.kind { sample.end } else { nil }
             }
             var (place, last) = (0, Instant.distantFuture)

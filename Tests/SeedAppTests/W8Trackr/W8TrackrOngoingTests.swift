@@ -37,10 +37,10 @@ import Testing
             for day in 1...10 { try bench.scale.record("BodyMass", 80, "kg", from: bench.date(-day * 86_400)) }
             try bench.save(.weight(Quantity(72, .kilogram), at: try bench.now))
             #expect(try await bench.refresh().pulled.imported == 10)
-            let anchors = try bench.store.read { try $0.anchors(of: AppBench.health) }
+            let anchors = try bench.store.blockingRead { try $0.anchors(of: AppBench.health) }
             #expect(anchors.map(\.type) == [.bodyMass])
             try await bench.restart()
-            #expect(try bench.store.read { try $0.anchors(of: AppBench.health) } == anchors)
+            #expect(try bench.store.blockingRead { try $0.anchors(of: AppBench.health) } == anchors)
             try bench.scale.record("BodyMass", 81, "kg", from: bench.date(-60))
             let report = try await bench.refresh()
             #expect(report.pulled.imported == 1 && report.pushed == PushReport())
@@ -80,7 +80,9 @@ import Testing
             try bench.scale.record("BodyMass", 72.4, "kg", from: date)
             try await bench.refresh()
             #expect(try bench.samples(.bodyMass).map(\.quantity.value) == [72.4])
-            #expect(try bench.store.read { try $0.samples(SampleQuery(.bodyMass, includeShadowed: true)) }.count == 2)
+            #expect(
+                try bench.store.blockingRead { try $0.samples(SampleQuery(.bodyMass, includeShadowed: true)) }.count
+                    == 2)
             let winner = try #require(try bench.samples(.bodyMass).first)
             try await bench.store.write { _ = try $0.hide(id: winner.id) }
             #expect(try bench.samples(.bodyMass).map(\.quantity.value) == [72])
@@ -95,12 +97,12 @@ import Testing
             try bench.scale.record("BodyMass", 73, "kg", from: bench.date(7_200))
             try await bench.refresh()
             #expect(try bench.samples(.bodyMass).count == 2)
-            let days = try bench.store.read { try $0.weightTrend(calendar: .utc) }
+            let days = try bench.store.blockingRead { try $0.weightTrend(calendar: .utc) }
             #expect(days.map(\.value) == [73])
             bench.clock.advance(by: 14_400)
             entry.quantity = Quantity(72.5, .kilogram)
             try bench.save(entry)
-            let edited = try bench.store.read { try $0.weightTrend(calendar: .utc) }
+            let edited = try bench.store.blockingRead { try $0.weightTrend(calendar: .utc) }
             #expect(edited.map(\.value) == [72.5])
         }
     }
@@ -111,7 +113,7 @@ import Testing
             try bench.scale.record("BodyMass", 70, "kg", from: bench.date(-86_400))
             try bench.save(.weight(Quantity(74, .kilogram), at: try bench.now))
             try await bench.refresh()
-            let days = try bench.store.read { try $0.weightTrend(calendar: .utc) }
+            let days = try bench.store.blockingRead { try $0.weightTrend(calendar: .utc) }
             #expect(days.map(\.value) == [70, 74] && days.last?.movingAverage == 72)
         }
     }
@@ -132,7 +134,7 @@ import Testing
             #expect(held.version == 3 && held.quantity == Quantity(71, .kilogram))
             #expect(bench.inHealth(.bodyMass).map(\.value) == [71])
             // The edit that lost is kept, and can be restored.
-            let conflict = try #require(try bench.store.read { try $0.conflicts() }.first)
+            let conflict = try #require(try bench.store.blockingRead { try $0.conflicts() }.first)
             #expect(conflict.displaced.quantity == Quantity(72.2, .kilogram))
             try await bench.store.write { _ = try $0.restore(conflict) }
             try await bench.refresh()

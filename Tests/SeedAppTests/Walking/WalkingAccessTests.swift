@@ -192,8 +192,8 @@ import Testing
             #expect(left.map(\.quantity.value) == [900] && left.allSatisfy(\.isUserEntered))
             #expect(try bench.samples(.distanceWalkingRunning).isEmpty)
             #expect(try bench.status.isEnabled == false)
-            #expect(try bench.store.read { try $0.anchors(of: AppBench.health) }.isEmpty)
-            #expect(try bench.store.read { try $0.totals(of: .stepCount, peer: AppBench.health) }.isEmpty)
+            #expect(try bench.store.blockingRead { try $0.anchors(of: AppBench.health) }.isEmpty)
+            #expect(try bench.store.blockingRead { try $0.totals(of: .stepCount, peer: AppBench.health) }.isEmpty)
             // Nothing was deleted in Health.
             #expect(bench.inHealth(.stepCount).count == 9 && bench.device.count(of: .delete) == 0)
         }
@@ -236,7 +236,7 @@ import Testing
             try walk(bench, days: 3)
             try await bench.refresh()
             #expect(bench.log.isEmpty)
-            try bench.store.read { txn in
+            try bench.store.blockingRead { txn in
                 let inverted = try txn.dailySteps(from: "2026-02-01", to: "2026-01-01", source: "healthkit")
                 #expect(inverted.isEmpty)
             }

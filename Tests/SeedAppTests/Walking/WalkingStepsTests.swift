@@ -70,7 +70,7 @@ import Testing
             let other = bench.device.install(bundle: "com.example.tracker", name: "Tracker")
             try walk(bench, other, steps: 400, hours: -5)
             try await bench.refresh()
-            let totals = try bench.store.read { try $0.compareTotals(of: .stepCount, peer: AppBench.health) }
+            let totals = try bench.store.blockingRead { try $0.compareTotals(of: .stepCount, peer: AppBench.health) }
             let yesterday = try #require(totals.first { $0.total.day == "2025-12-31" })
             #expect(yesterday.total.value == 1_500)
             // The store prefers the watch once it knows the order of the sources.

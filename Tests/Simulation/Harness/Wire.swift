@@ -357,7 +357,7 @@ struct PlantedMistake: Sendable {
             for index in page.deletions.indices {
                 guard let text = page.deletions[index].syncIdentifier else { continue }
                 let replacement = page.additions.last { $0.sample.syncIdentifier == text }?.idAtPeer
-                let known = try? store.read { txn in
+                let known = try? store.blockingRead { txn in
                     try txn.samples(syncIdentifier: text).compactMap {
                         try txn.link(peer: peer, sample: $0.id)?.idAtPeer
                     }

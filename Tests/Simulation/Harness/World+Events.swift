@@ -128,7 +128,7 @@ extension World {
         }
         guard let before = deleted else { return }
         note("store\(site.number) deletes \(id) \(before)")
-        let deletion = try site.store.read { try $0.deletedSample(id: id) }
+        let deletion = try site.store.blockingRead { try $0.deletedSample(id: id) }
         ledger.delete(id, value: before, by: deletion)
         forgetUnseen(id)
         count("delete")
@@ -336,10 +336,10 @@ extension World {
         let backup = random.pick(backups)
         let site = sites[backup.site]
         try lose(site, beside: backup.values)
-        let epoch = try site.store.read { $0.epoch }
+        let epoch = try site.store.blockingRead { $0.epoch }
         try site.replaceStore(by: backup.folder, reinstalls: false)
         forgetEngines()
-        let now = try site.store.read { $0.epoch }
+        let now = try site.store.blockingRead { $0.epoch }
         if now == epoch { note("the epoch of store\(site.number) is \(now) as before") }
         note("store\(site.number) is restored")
         count("restore")

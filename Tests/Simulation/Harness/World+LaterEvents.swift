@@ -168,7 +168,7 @@ extension World {
     /// overlays.
     func overlay(_ site: Site) async throws {
         guard parts.allSatisfy({ $0 == parts[0] }) else { return }
-        let held = try site.store.read { txn in
+        let held = try site.store.blockingRead { txn in
             try Site.weights.flatMap { try txn.samples(SampleQuery($0, includeShadowed: true)) }.filter {
                 $0.origin == .imported
             }

@@ -68,6 +68,25 @@ struct ParsedArguments {
         return try convert(name, reason: reason) { DateText.bound($0, in: zone) }
     }
 
+    /// The condition that samples of a type must meet; `nil` for none.
+    func filter(of type: SampleType) throws -> SampleFilter? {
+        let name = OptionDescription.filter.name
+        guard let text = values[name] else { return nil }
+        let filter: SampleFilter
+        do {
+            filter = try SampleFilter(parsing: text)
+        } catch {
+            throw invalid(name, reason: "\(error)")
+        }
+        if let canonical = type.canonicalUnit,
+            let other = filter.units.first(where: { !$0.isCompatible(with: canonical) })
+        {
+            throw invalid(
+                name, reason: "Values of \(type) are measured in \(canonical), which \(other) cannot express.")
+        }
+        return filter
+    }
+
     /// Converts the option's value. If `body` returns `nil`, throws a usage error that ends with `reason`.
     func convert<Value>(_ name: String, reason: String, _ body: (String) throws -> Value?) throws -> Value? {
         guard let text = values[name] else { return nil }

@@ -88,6 +88,9 @@ extension OptionDescription {
         isRequired: true, kind: .type)
     static let from = OptionDescription(name: "from", value: "date", help: "Only samples from this ISO 8601 date on.")
     static let to = OptionDescription(name: "to", value: "date", help: "Only samples before this ISO 8601 date.")
+    static let filter = OptionDescription(
+        name: "where", value: "filter",
+        help: "Only samples that match, as in 'value >= 80 kg and (source = \"Scale\" or not user-entered)'.")
     static let skipDamaged = OptionDescription(
         name: "skip-damaged", help: "Pass over damaged parts, name them on the error output, and end with code 2.")
     static let exactDamage = OptionDescription(

@@ -51,7 +51,8 @@ enum RepairVerb: Verb {
             .init("sound", .bool(report.isSound)), .init("transactions_lost", .count(report.transactionsLost)),
             .init("commits_lost", .count(report.commitsLost)), .init("kept", parts(report.kept)),
             .init("mended", .count(report.mendedValues)), .init("lost", parts(report.lost)),
-            .init("doubtful", parts(report.doubtful)), .init("identities_lost", parts(report.identitiesLost)),
+            .init("may_hold_deleted", .bool(report.mayHoldDeleted)), .init("doubtful", parts(report.doubtful)),
+            .init("identities_lost", parts(report.identitiesLost)),
             .init(
                 "records_lost",
                 .object(report.recordsLost.sorted { $0.key < $1.key }.map { .init($0.key, .count($0.value)) })),
@@ -96,6 +97,7 @@ enum RepairVerb: Verb {
                 lines.append("\(title): \(count) of \(part.type.shortName)")
             }
         }
+        if report.mayHoldDeleted { lines.append("deleted samples may be back: what tells of deletions is lost") }
         for (table, count) in report.recordsLost.sorted(by: { $0.key < $1.key }) {
             lines.append("records of \(table) lost: \(count)")
         }

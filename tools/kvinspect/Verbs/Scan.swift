@@ -18,6 +18,10 @@ enum ScanVerb: Verb {
                 name: "rule", value: "rule", help: "Samples that overlap the range, or that start or end in it.",
                 choices: rules, defaultValue: "overlap"),
             OptionDescription(name: "unit", value: "unit", help: "Convert the values to this unit."),
+            OptionDescription(
+                name: "sort", value: "key", help: "In the order of times or of values; --order gives the direction.",
+                choices: SampleSort.allCases.map(\.rawValue), defaultValue: "time"),
+            .filter,
             OptionDescription(name: "shadowed", help: "Also samples that a newer one of the same time hides."),
             .skipDamaged, .exactDamage, .format, .zone, .progress,
         ])
@@ -64,6 +68,8 @@ enum ScanVerb: Verb {
         let rule: RangeRule
         let limit: Int?
         let source: String?
+        let filter: SampleFilter?
+        let sort: SampleSort
         let includeShadowed: Bool
         let skipsDamaged: Bool
 
@@ -81,6 +87,8 @@ enum ScanVerb: Verb {
                 }
             limit = try arguments.count("limit")
             source = arguments.text("source")
+            filter = try arguments.filter(of: type)
+            sort = arguments.choice("sort", default: .time)
             includeShadowed = arguments.flag("shadowed")
             skipsDamaged = arguments.flag(OptionDescription.skipDamaged.name)
             unit = try arguments.convert(
@@ -104,6 +112,8 @@ enum ScanVerb: Verb {
             if sources?.isEmpty ?? false || limit == 0 { return [] }
             let only = sources?.count == 1 ? sources?.first : nil
             var rest = limit ?? .max
+            // What is sorted is held in memory: no more than is printed, unless further sources are left out here.
+            let sorted = sort == .value && (sources == nil || only != nil) ? limit : nil
             func take(_ sample: Sample) throws -> Bool {
                 if let sources, only == nil, !sources.contains(sample.source.identity) { return true }
                 if let unit, !unit.isCompatible(with: sample.quantity.unit) {
@@ -115,12 +125,13 @@ enum ScanVerb: Verb {
             if skipsDamaged {
                 return try transaction.forEachReadableSample(
                     SampleQuery(
-                        type, from: from, to: to, rule: rule, order: order, source: only,
-                        includeShadowed: includeShadowed), take)
+                        type, from: from, to: to, rule: rule, order: order, limit: sorted, source: only,
+                        includeShadowed: includeShadowed, where: filter, by: sort), take)
             }
             try transaction.forEachSample(
                 SampleQuery(
-                    type, from: from, to: to, rule: rule, order: order, source: only, includeShadowed: includeShadowed),
+                    type, from: from, to: to, rule: rule, order: order, limit: sorted, source: only,
+                    includeShadowed: includeShadowed, where: filter, by: sort),
                 take)
             return []
         }

@@ -7,15 +7,19 @@ import HealthKV
 
 /// `kvinspect stats STORE --type T --by day`
 enum StatsVerb: Verb {
-    private static let intervals = ["hour", "day", "week", "month", "quarter", "year"]
+    private static let intervals =
+        ["hour", "day", "week", "month", "quarter", "year"] + Rhythm.Cycle.allCases.map(\.rawValue)
 
     static let description = VerbDescription(
-        name: "stats", abstract: "Print sums or averages of a type by hour, day, week, month, quarter or year.",
+        name: "stats",
+        abstract:
+            "Print sums or averages of a type by hour, day, week, month, quarter or year, and what else is asked.",
         discussion:
             "Where several sources of a cumulative type measured the same time, the one with the highest priority counts; "
             + "a sample that crosses a border counts on both sides by its time. Weeks begin on Monday. Times outside "
             + "--from and --to are left out, also of the first and the last bucket. With --totals the days are those whose totals a "
-            + "peer gave, in the peer's time zone; --from and --to then pick the days that begin between them.",
+            + "peer gave, in the peer's time zone; --from and --to then pick the days that begin between them. By hourOfDay and "
+            + "dayOfWeek, the hours 0 to 23 of the local clock or the days 1 (Sunday) to 7 of all weeks are put together.",
         arguments: [.store],
         options: [
             .type,
@@ -30,16 +34,18 @@ enum StatsVerb: Verb {
             OptionDescription(
                 name: "priority", value: "sources",
                 help: "Names of sources joined by commas, the first wins; for this call."),
-            OptionDescription(name: "fill", help: "Also print buckets without data."), totalsOption,
+            .filter, OptionDescription(name: "fill", help: "Also print buckets without data."), totalsOption,
             OptionDescription(name: "unit", value: "unit", help: "Convert the values to this unit."),
-            .format, .zone, .progress,
-        ])
+        ] + questionOptions + [.format, .zone, .progress])
 
-    private static let shape = Listing.Shape(
-        key: "buckets", columns: ["start", "end", "count", "sum", "min", "max", "average", "unit"])
+    static let bucketColumns = ["start", "end", "count", "sum", "min", "max", "average", "unit"]
+    private static let shape = Listing.Shape(key: "buckets", columns: bucketColumns)
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
+        let question = try question(arguments)
         if arguments.flag(totalsOption.name) { return try runTotals(arguments, console) }
+        let cycle = try cycle(arguments, question)
+        let follows = ["average", "goal"].contains { arguments.text($0) != nil }
         let zone = try arguments.zone()
         var query = try query(arguments, zone)
         let store = try StoreAccess.openForReading(arguments.store)
@@ -49,12 +55,17 @@ enum StatsVerb: Verb {
         try store.read { transaction in
             try choose(arguments, transaction, &query)
             let query = query
+            if question != nil || cycle != nil || follows {
+                let count = try answer(question, cycle, query, transaction, zone, arguments, console)
+                isEmpty = count == 0
+                return
+            }
             try Listing.print(shape, arguments, console) { listing in
                 try transaction.forEachStatistics(query) { share in
                     try progress.advance(to: Int(share * 100))
                 } _: { bucket in
                     try Interruption.check()
-                    try listing.append(record(bucket, zone))
+                    try listing.append(.object(record(bucket, zone)))
                 }
                 isEmpty = listing.count == 0
                 return []
@@ -63,6 +74,30 @@ enum StatsVerb: Verb {
         progress.finish()
         if isEmpty { console.say("No sample matches.") }
         return .clean
+    }
+
+    /// What repeats, if hours of the day or days of the week are asked for.
+    private static func cycle(_ arguments: ParsedArguments, _ question: Question?) throws -> Rhythm.Cycle? {
+        guard let cycle = arguments.text("by").flatMap(Rhythm.Cycle.init) else { return nil }
+        let others = [totalsOption.name, "average", "goal", "fill"]
+        let other = question?.rawValue ?? others.first { arguments.flag($0) || arguments.text($0) != nil }
+        if let other { throw UsageError("--by \(cycle.rawValue) and --\(other) exclude each other", verb: description) }
+        return cycle
+    }
+
+    /// Answers what is asked beside sums and averages of buckets. Returns how much was found.
+    private static func answer(
+        _ question: Question?, _ cycle: Rhythm.Cycle?, _ query: StatisticsQuery,
+        _ transaction: borrowing ReadTransaction, _ zone: Zone, _ arguments: ParsedArguments, _ console: Console
+    ) throws -> Int {
+        switch (question, cycle) {
+        case (.percentiles, _): try printPercentiles(query, transaction, zone, arguments, console)
+        case (.bands, _): try printBands(query, transaction, arguments, console)
+        case (.trend, _): try printTrend(query, transaction, zone, arguments, console)
+        case (.shares, _): try printShares(query, transaction, zone, arguments, console)
+        case (nil, let cycle?): try printRhythm(query, of: cycle, transaction, arguments, console)
+        case (nil, nil): try printFollowed(query, transaction, zone, arguments, console)
+        }
     }
 
     /// The sources that are asked for, and their order: by names, which alone are read for it.
@@ -87,6 +122,7 @@ enum StatsVerb: Verb {
             to: try arguments.bound("to", in: zone) ?? .distantFuture, calendar: calendar,
             fillsEmptyBuckets: arguments.flag("fill"))
         query.unit = try convertedUnit(arguments)
+        query.filter = try arguments.filter(of: type)
         if arguments.flag("unmerged") || arguments.text("priority") != nil {
             guard type.aggregation != .discrete else {
                 throw UsageError(
@@ -127,7 +163,7 @@ enum StatsVerb: Verb {
         query.options = CumulativeOptions(sources: .mergedInOrder(order))
     }
 
-    private static func record(_ bucket: Statistics, _ zone: Zone) -> JSONValue {
+    static func record(_ bucket: Statistics, _ zone: Zone) -> [JSONValue.Field] {
         var fields: [JSONValue.Field] = [
             .init("start", .string(DateText.text(bucket.start, in: zone))),
             .init("end", .string(DateText.text(bucket.end, in: zone))), .init("count", .count(bucket.count)),
@@ -142,6 +178,6 @@ enum StatsVerb: Verb {
             }
         }
         fields.append(.init("unit", .optional(bucket.unit?.symbol)))
-        return .object(fields)
+        return fields
     }
 }

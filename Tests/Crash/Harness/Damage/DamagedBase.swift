@@ -8,6 +8,8 @@ struct DamagedBase: Sendable {
     let states: [[UInt8]]
     let ids: [SampleID]
     let deleted: [SampleID]
+    /// Every state of every sample that a commit left, if it was asked for.
+    private(set) var ever: Set<[UInt8]> = []
 
     static let pageSize = DataPages.size
 
@@ -30,7 +32,7 @@ struct DamagedBase: Sendable {
     /// The numbers of commits between the newest state and the older ones.
     private static let ages = [0, 1, 2, 5, 15]
 
-    init(_ content: Content, seed: UInt64, folder: String) throws {
+    init(_ content: Content, seed: UInt64, folder: String, remembersAll: Bool = false) throws {
         let path = folder + "/base"
         try? FileManager.default.removeItem(atPath: path)
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -48,6 +50,7 @@ struct DamagedBase: Sendable {
                 try DamagedBase.change(store, content, commit, seed, &generator, &model)
             }
             states.append(try RawFile.bytes(of: path + "/data.mdb"))
+            if remembersAll { ever.formUnion(try RepairBase.samples(in: store).values) }
         }
         let report = try store.check()
         guard report.isClean else { throw Mismatch("check", store: "\(report.findings)", model: "none") }

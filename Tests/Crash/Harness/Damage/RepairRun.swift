@@ -62,10 +62,13 @@ struct RepairRun {
         if lies { samples.removeValue(forKey: samples.keys.sorted().first ?? .zero) }
         let legal = kind.mixesStates || report.transactionsLost > 0 ? base.states : [base.states[0]]
         for (id, text) in samples where !legal.contains(where: { $0[id] == text }) {
+            // Of deletions nothing may be left; then it is said.
+            if kind == .cut, report.mayHoldDeleted, base.damaged.ever.contains(text) { continue }
             let kind = base.states.contains { $0[id] == text } ? "back_from_an_older_state" : "invented"
             let newest = base.states[0][id] == nil ? "deleted" : "changed"
-            return "wrong_\(kind)_\(newest)_\(report.findings.prefix(4))_\(report.recordsLost)".replacing(
-                " ", with: "_")
+            return
+                "wrong_\(kind)_\(newest)_told_\(report.mayHoldDeleted)_\(report.findings.prefix(4))_\(report.recordsLost)"
+                .replacing(" ", with: "_")
         }
         if !damaged.mayLose.isEmpty || kind.losesNothing {
             let wanted = base.states[0].filter { !damaged.mayLose.contains($0.key) }
@@ -161,7 +164,7 @@ struct RepairBase {
     private var onPages: [Int: Set<SampleID>] = [:]
 
     init(_ content: DamagedBase.Content, seed: UInt64, folder: String) throws {
-        damaged = try DamagedBase(content, seed: seed, folder: folder)
+        damaged = try DamagedBase(content, seed: seed, folder: folder, remembersAll: true)
         let place = folder + "/state"
         states = try damaged.states.map { bytes in
             try? FileManager.default.removeItem(atPath: place)
@@ -181,6 +184,11 @@ struct RepairBase {
         (options.createIfMissing, options.readOnly) = (false, true)
         let store = try SampleStore.open(at: folder, options: options)
         defer { try? store.close() }
+        return try samples(in: store)
+    }
+
+    /// Every sample of a store, as bytes.
+    static func samples(in store: SampleStore) throws -> [SampleID: [UInt8]] {
         var samples: [SampleID: [UInt8]] = [:]
         try store.read { transaction in
             for type in try transaction.types() {

@@ -89,7 +89,7 @@ struct KillRun {
         for _ in 0..<4 { try await bench.sync() }
         var held: [SampleID: Int] = [:]
         var imported: [String] = []
-        for sample in try bench.store.read({ try $0.samples(SampleQuery(.bodyMass, includeShadowed: true)) }) {
+        for sample in try bench.store.blockingRead({ try $0.samples(SampleQuery(.bodyMass, includeShadowed: true)) }) {
             if sample.origin == .authored {
                 held[sample.id] = Int(sample.quantity.value)
             } else {
@@ -111,7 +111,7 @@ struct KillRun {
         if foreign.sorted() != imported.sorted() { found.append("others' samples differ") }
         let digests = try [bench.store, bench.other].map { try $0.read { try $0.syncDigest() } }
         if digests[0] != digests[1] { found.append("the stores have different digests") }
-        if try !bench.store.read({ try $0.pending() }).isEmpty { found.append("operations wait") }
+        if try !bench.store.blockingRead({ try $0.pending() }).isEmpty { found.append("operations wait") }
         for store in [bench.store, bench.other] {
             if try !store.check().findings.isEmpty { found.append("a check has findings") }
             try store.close()

@@ -1,0 +1,87 @@
+import HealthModel
+
+/// What a number of each bucket should reach, such as 10,000 steps a day.
+public enum Goal: Sendable, Hashable {
+    /// At least this much.
+    case atLeast(Double)
+    /// At most this much. A bucket without data does not meet it.
+    case atMost(Double)
+    /// From the lower bound to the upper one.
+    case within(ClosedRange<Double>)
+
+    /// Returns `true` if a number meets the goal.
+    public func isMet(by number: Double) -> Bool {
+        switch self {
+        case .atLeast(let least): number >= least
+        case .atMost(let most): number <= most
+        case .within(let range): range.contains(number)
+        }
+    }
+}
+
+/// Buckets in a row that met a goal.
+public struct Streaks: Sendable, Hashable {
+    /// One row of buckets.
+    public struct Streak: Sendable, Hashable {
+        /// The start of the first bucket.
+        public let start: Instant
+        /// The end of the last bucket.
+        public let end: Instant
+        /// The number of buckets.
+        public let count: Int
+    }
+
+    /// The row that still goes on; `nil` if there is none.
+    public let current: Streak?
+    /// The longest row, of several the last; `nil` if the goal was never met.
+    public let longest: Streak?
+    /// How many buckets met the goal.
+    public let met: Int
+    /// How many buckets there are from the first to the last with data.
+    public let total: Int
+}
+
+extension StatisticsCollection {
+    /// Returns the rows of buckets in which a number met a goal. A bucket without data ends a row, also if the
+    /// collection does not return it.
+    ///
+    /// ```swift
+    /// let days = try store.read { try $0.statistics(.stepCount, by: .day, from: a, to: b, calendar: calendar) }
+    /// print(days.streaks(of: \.sum, meeting: .atLeast(10_000)).current?.count ?? 0)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - value: the number of a bucket.
+    ///   - goal: what it must meet.
+    ///   - lastIsOpen: whether the last bucket, such as today, may still meet the goal: until then it neither ends the
+    ///     current row nor belongs to it.
+    public func streaks(
+        of value: (Statistics) -> Double?, meeting goal: Goal, lastIsOpen: Bool = true
+    ) -> Streaks {
+        guard let first = cells.firstIndex(where: { !$0.isEmpty }), let last = cells.lastIndex(where: { !$0.isEmpty })
+        else { return Streaks(current: nil, longest: nil, met: 0, total: 0) }
+        // Without data since, a row is over, unless only the open bucket is empty.
+        let end = lastIsOpen && last == cells.count - 2 ? last : cells.count - 1
+        var (longest, met, begin): (Range<Int>?, Int, Int?) = (nil, 0, nil)
+        var current: Range<Int>?
+        for index in first...Swift.max(end, last) {
+            let bucket = bucket(index)
+            let isMet = bucket.hasData && (value(bucket).map { goal.isMet(by: $0) } ?? false)
+            if isMet {
+                met += 1
+                begin = begin ?? index
+                let row = begin!..<index + 1
+                if row.count >= longest?.count ?? 0 { longest = row }
+                current = row
+            } else if !(lastIsOpen && index == cells.count - 1) {
+                (begin, current) = (nil, nil)
+            }
+        }
+        return Streaks(
+            current: current.map(streak), longest: longest.map(streak), met: met, total: last - first + 1)
+    }
+
+    private func streak(_ row: Range<Int>) -> Streaks.Streak {
+        Streaks.Streak(start: bucket(row.lowerBound).start, end: bucket(row.upperBound - 1).end, count: row.count)
+    }
+}

@@ -1,0 +1,90 @@
+import HealthModel
+
+/// How long values stayed between borders, as for glucose or a pulse.
+public struct TimeInBands: Sendable, Hashable {
+    /// One band of values.
+    public struct Band: Sendable, Hashable {
+        /// The inclusive lower border; `nil` for none.
+        public let lower: Double?
+        /// The exclusive upper border; `nil` for none.
+        public let upper: Double?
+        /// How long values were in the band, in nanoseconds.
+        public let nanoseconds: Int64
+        /// The number of samples in the band, whether any time counts for them or not.
+        public let count: Int
+        /// The share of all time that counts, 0 to 1.
+        public let share: Double
+    }
+
+    /// The bands, lowest first: one more than there are borders.
+    public let bands: [Band]
+    /// The unit of the borders; `nil` for a type without canonical unit that has no samples.
+    public let unit: HealthUnit?
+
+    /// All time that counts, in nanoseconds.
+    public var nanoseconds: Int64 { bands.reduce(0) { $0 + $1.nanoseconds } }
+}
+
+extension SampleReading where Self: ~Copyable {
+    /// Returns how long the values of samples stayed in each band between borders.
+    ///
+    /// ```swift
+    /// let unit = try HealthUnit(symbol: "mg/dL")
+    /// let day = try store.read { txn in
+    ///     try txn.timeInBands(SampleQuery(.bloodGlucose, from: a, to: b), borders: [70, 180], unit: unit)
+    /// }
+    /// print(day.bands.map(\.share))
+    /// ```
+    ///
+    /// A value holds from the start of its sample to the start of the next one, but not for longer than `hold` after
+    /// the end of the sample, and not beyond the range of the query. So time without measurements counts for no band.
+    /// Of samples that start at the same time the last one holds.
+    ///
+    /// - Parameters:
+    ///   - query: the samples; order and limit do not matter.
+    ///   - borders: the borders between the bands, ascending.
+    ///   - unit: the unit of the borders; `nil` for that of the type.
+    ///   - hold: how long a value is taken to hold after its sample ended, in nanoseconds; fifteen minutes by default.
+    public func timeInBands(
+        _ query: SampleQuery, borders: [Double], unit: HealthUnit? = nil,
+        hold: Int64 = 900 * Instant.nanosecondsPerSecond
+    ) throws -> TimeInBands {
+        let path = snapshot.context.path
+        guard zip(borders, borders.dropFirst()).allSatisfy({ $0 < $1 }), borders.allSatisfy(\.isFinite) else {
+            throw StoreError(.invalidArgument, path: path, "The borders of bands must ascend")
+        }
+        guard hold >= 0 else { throw StoreError(.invalidArgument, path: path, "hold must not be below zero") }
+        var query = query
+        (query.sort, query.order, query.limit) = (.time, .ascending, nil)
+        var unit = unit ?? query.type.canonicalUnit
+        var (times, counts) = (Array(repeating: Int64(0), count: borders.count + 1), [Int]())
+        counts = Array(repeating: 0, count: borders.count + 1)
+        var held: (band: Int, from: Instant, to: Instant)?
+        func settle(at next: Instant) {
+            guard let value = held else { return }
+            let (from, to) = (max(value.from, query.range.from), min(value.to, next, query.range.to))
+            if from < to { times[value.band] += to.nanoseconds - from.nanoseconds }
+        }
+        try forEachSample(query) { sample in
+            let own = unit ?? sample.quantity.unit
+            unit = own
+            let value = try sample.value(in: own)
+            guard value.isFinite else { return true }
+            settle(at: sample.start)
+            let band = borders.indices.firstIndex(notPreceding: { borders[$0] <= value })
+            counts[band] += 1
+            let end = sample.isOpenEnded ? sample.start : sample.end
+            held = (band, sample.start, end + hold)
+            return true
+        }
+        settle(at: .distantFuture)
+        let total = times.reduce(0, +)
+        let bands = times.indices.map { index in
+            TimeInBands.Band(
+                lower: index > 0 ? borders[index - 1] : nil, upper: index < borders.count ? borders[index] : nil,
+                nanoseconds: times[index], count: counts[index],
+                share: total > 0 ? Double(times[index]) / Double(total) : 0)
+        }
+        return TimeInBands(bands: bands, unit: unit)
+    }
+}
