@@ -72,6 +72,9 @@ struct SampleFilterTests {
             }
         }
         #expect(throws: ModelError.unknownUnit("stones")) { try SampleFilter(parsing: "value > 7 stones") }
+        #expect(SampleFilter.value(in: 80...(.infinity), .kilogram) == .all([.value(.greaterOrEqual, 80, .kilogram)]))
+        let endless = [SampleFilter.value(.less, .infinity, .kilogram)]
+        #expect(throws: ModelError.self) { try JSONEncoder().encode(endless) }
         let deep = String(repeating: "(", count: 100_000) + "all"
         #expect(throws: ModelError.self) { try SampleFilter(parsing: deep) }
         let negated = String(repeating: "not ", count: 100_000) + "all"

@@ -163,7 +163,8 @@ extension SampleReading where Self: ~Copyable {
     /// is read row by row.
     public func series(_ query: SampleQuery) throws -> Series {
         let snapshot = snapshot
-        return try snapshot.touching(query.type, query.range) {
+        // The unit of a type without a canonical one is that of all its samples.
+        return try snapshot.touching(query.type, query.type.canonicalUnit == nil ? .all : query.range) {
             let limit = try query.checkedLimit(in: snapshot)
             guard let number = try NameTable.askedNumber(of: query.type, in: snapshot) else {
                 return Series(times: [], values: [], unit: query.type.canonicalUnit)
@@ -203,7 +204,7 @@ extension SampleReading where Self: ~Copyable {
     ) throws -> Result {
         var result = initial
         let snapshot = snapshot
-        try snapshot.touching(type, TimeRange(from: from, to: to)) {
+        try snapshot.touching(type, type.canonicalUnit == nil ? .all : TimeRange(from: from, to: to)) {
             guard from < to, let number = try NameTable.askedNumber(of: type, in: snapshot) else { return }
             try ColumnReader.foldColumns(number, from: from, to: to, in: snapshot) { times, values in
                 try snapshot.calling { try body(&result, times, values) }

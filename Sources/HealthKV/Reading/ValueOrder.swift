@@ -50,13 +50,15 @@ enum ValueOrder {
     private static func value(
         _ value: Double, _ own: HealthUnit, in unit: HealthUnit, _ type: UInt32, _ snapshot: borrowing Snapshot
     ) throws -> Double {
-        guard own.isCompatible(with: unit) else {
+        // Without a canonical unit, the order must not depend on which sample is read first.
+        let isOrdered = try NameTable.type(type, in: snapshot).canonicalUnit != nil
+        guard isOrdered ? own.isCompatible(with: unit) : own == unit else {
             throw StoreError(
                 .mixedUnits, path: snapshot.context.path,
-                "\(try NameTable.type(type, in: snapshot)) has samples in \(own), which cannot be converted to \(unit)")
+                "\(try NameTable.type(type, in: snapshot)) has samples in \(own) and in \(unit), which have no order together")
         }
         let converted = try own.convert(value, to: unit)
         // An older release stored values that are not finite (SEMANTICS C32); NaN has no place in an order.
-        return converted.isNaN ? -.infinity : converted
+        return converted.isNaN ? -.greatestFiniteMagnitude : converted
     }
 }

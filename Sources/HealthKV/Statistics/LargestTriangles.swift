@@ -1,5 +1,8 @@
 import HealthModel
 
+/// The distance of two times, of which the later one comes second. Centuries may be longer than a signed number can say.
+private func distance(_ from: Int64, _ to: Int64) -> Double { Double(UInt64(bitPattern: to &- from)) }
+
 extension Series {
     /// Returns at most `count` of the points, chosen so that a line through them looks like a line through all: of each
     /// part of the series the point that spans the largest triangle with the chosen point before it and the mean of the
@@ -28,11 +31,11 @@ extension Series {
             let next = part + 1 < parts ? end..<start(part + 2) : self.count - 1..<self.count
             // Times are taken from the last chosen point, so that the numbers stay exact.
             let (time, value) = (times[chosen[part]], values[chosen[part]])
-            let meanTime = next.reduce(0) { $0 + Double(times[$1] - time) } / Double(next.count)
+            let meanTime = next.reduce(0) { $0 + distance(time, times[$1]) } / Double(next.count)
             let meanValue = next.reduce(0) { $0 + values[$1] - value } / Double(next.count)
             var (best, greatest) = (first, -1.0)
             for index in first..<end {
-                let area = abs(Double(times[index] - time) * meanValue - (values[index] - value) * meanTime)
+                let area = abs(distance(time, times[index]) * meanValue - (values[index] - value) * meanTime)
                 if area > greatest { (best, greatest) = (index, area) }
             }
             chosen.append(best)

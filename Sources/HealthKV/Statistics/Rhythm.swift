@@ -53,6 +53,10 @@ extension SampleReading where Self: ~Copyable {
     ///
     /// The interval and the anchor of the query do not matter; hours and days are those of its calendar's time zone.
     public func rhythm(_ query: StatisticsQuery, of cycle: Rhythm.Cycle) throws -> Rhythm {
+        if (query.options as? DiscreteOptions)?.mean == .timeWeighted {
+            throw StoreError(
+                .unsuitableQuery, path: snapshot.path, "A rhythm has arithmetic means, and no time-weighted ones")
+        }
         var query = query
         query.interval = cycle == .hourOfDay ? .hour : .day
         (query.anchor, query.borders, query.fillsEmptyBuckets) = (nil, nil, true)

@@ -28,7 +28,7 @@ extension SampleReading where Self: ~Copyable {
         _ body: (Statistics) throws -> Void
     ) throws {
         let (from, to) = try StatisticsPlan.reach(of: query, snapshot)
-        guard let interval = query.interval, from < to else {
+        guard query.borders == nil, let interval = query.interval, from < to else {
             try progress(0)
             for bucket in try statistics(query) { try body(bucket) }
             return try progress(1)

@@ -55,9 +55,13 @@ extension StatisticsCollection {
     ///   - goal: what it must meet.
     ///   - lastIsOpen: whether the last bucket, such as today, may still meet the goal: until then it neither ends the
     ///     current row nor belongs to it.
+    ///   - now: buckets that begin then or later are left out. Give the query an end of now or later: without one, the
+    ///     last bucket is the last with data, however long ago that was.
     public func streaks(
-        of value: (Statistics) -> Double?, meeting goal: Goal, lastIsOpen: Bool = true
+        of value: (Statistics) -> Double?, meeting goal: Goal, lastIsOpen: Bool = true,
+        until now: Instant = .distantFuture
     ) -> Streaks {
+        let cells = cells[..<borders.instants.dropLast().prefix { $0 < now.nanoseconds }.count]
         guard let first = cells.firstIndex(where: { !$0.isEmpty }), let last = cells.lastIndex(where: { !$0.isEmpty })
         else { return Streaks(current: nil, longest: nil, met: 0, total: 0) }
         // Without data since, a row is over, unless only the open bucket is empty.

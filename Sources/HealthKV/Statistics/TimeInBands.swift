@@ -22,7 +22,17 @@ public struct TimeInBands: Sendable, Hashable {
     public let unit: HealthUnit?
 
     /// All time that counts, in nanoseconds.
-    public var nanoseconds: Int64 { bands.reduce(0) { $0 + $1.nanoseconds } }
+    public var nanoseconds: Int64 { bands.reduce(0) { saturated($0, $1.nanoseconds) } }
+}
+
+/// Centuries may be longer than a signed number of nanoseconds can express.
+private func distance(_ from: Instant, _ to: Instant) -> Int64 {
+    Int64(clamping: UInt64(bitPattern: to.nanoseconds &- from.nanoseconds))
+}
+
+private func saturated(_ one: Int64, _ other: Int64) -> Int64 {
+    let (sum, isBeyond) = one.addingReportingOverflow(other)
+    return isBeyond ? .max : sum
 }
 
 extension SampleReading where Self: ~Copyable {
@@ -49,7 +59,7 @@ extension SampleReading where Self: ~Copyable {
         _ query: SampleQuery, borders: [Double], unit: HealthUnit? = nil,
         hold: Int64 = 900 * Instant.nanosecondsPerSecond
     ) throws -> TimeInBands {
-        let path = snapshot.context.path
+        let path = snapshot.path
         guard zip(borders, borders.dropFirst()).allSatisfy({ $0 < $1 }), borders.allSatisfy(\.isFinite) else {
             throw StoreError(.invalidArgument, path: path, "The borders of bands must ascend")
         }
@@ -63,7 +73,7 @@ extension SampleReading where Self: ~Copyable {
         func settle(at next: Instant) {
             guard let value = held else { return }
             let (from, to) = (max(value.from, query.range.from), min(value.to, next, query.range.to))
-            if from < to { times[value.band] += to.nanoseconds - from.nanoseconds }
+            if from < to { times[value.band] = saturated(times[value.band], distance(from, to)) }
         }
         try forEachSample(query) { sample in
             let own = unit ?? sample.quantity.unit
@@ -78,7 +88,7 @@ extension SampleReading where Self: ~Copyable {
             return true
         }
         settle(at: .distantFuture)
-        let total = times.reduce(0, +)
+        let total = times.reduce(0, saturated)
         let bands = times.indices.map { index in
             TimeInBands.Band(
                 lower: index > 0 ? borders[index - 1] : nil, upper: index < borders.count ? borders[index] : nil,

@@ -35,7 +35,8 @@ public struct Trend: Sendable, Hashable {
         }
         guard squares > 0 else { return nil }
         perDay = products / squares
-        center = first + Int64((meanDay * 86_400e9).rounded())
+        let middle = (meanDay * 86_400e9).rounded()
+        center = first + (Int64(exactly: middle) ?? (middle < 0 ? .min : .max))
         centerValue = mean
         fit = variance > 0 ? min(1, products * products / (squares * variance)) : 1
         count = points.count

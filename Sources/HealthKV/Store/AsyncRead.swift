@@ -67,21 +67,26 @@ private final class AsyncRead<Answer: Sendable>: Sendable {
     }
 }
 
-extension StoreCore {
-    /// Runs `body` on one of the reader threads.
+extension SampleStore {
+    /// Runs `body` on one of the reader threads. The store stays open until it has run, unless it is closed meanwhile.
     func readAside<Answer: Sendable>(
         _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> Answer
     ) async throws -> Answer {
+        try checkOpen()
         let read = AsyncRead<Answer>()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 guard read.wait(continuation) else { return }
-                let begins = ReaderThreads.shared.perform {
-                    read.run { try self.read(cancelledBy: read.cancellation, body) }
+                ReaderThreads.shared.perform {
+                    read.run {
+                        // The store may have been closed while this waited.
+                        try self.checkOpen()
+                        return try self.core.read(cancelledBy: read.cancellation, body)
+                    }
+                } orFail: { [path] in
+                    read.finish(
+                        .failure(StoreError(.busy, path: path, "The system has no thread left to read on")))
                 }
-                guard !begins else { return }
-                read.finish(
-                    .failure(StoreError(.busy, path: path, "The system has no thread left to read on")))
             }
         } onCancel: {
             read.cancel()

@@ -5,20 +5,37 @@ import LMDB
 final class ReaderThreads: Sendable {
     static let shared = ReaderThreads(limit: 4)
 
+    private struct Job: Sendable {
+        let run: @Sendable () -> Void
+        /// Called in its place if the system provides no thread.
+        let fail: @Sendable () -> Void
+    }
+
     private struct State {
-        var waiting: [@Sendable () -> Void] = []
-        /// The jobs before this index are taken.
-        var next = 0
+        /// Jobs that are taken are `nil`, so that nothing keeps what they hold.
+        private var waiting: [Job?] = []
+        private var next = 0
         /// The threads that run no job at the moment.
         var idle: [WriterThread]
 
-        mutating func take() -> (@Sendable () -> Void)? {
+        init(idle: [WriterThread]) { self.idle = idle }
+
+        mutating func append(_ job: Job) { waiting.append(job) }
+
+        mutating func take() -> Job? {
             guard next < waiting.count else {
-                waiting.removeAll(keepingCapacity: true)
+                waiting.removeAll(keepingCapacity: waiting.count < 256)
                 next = 0
                 return nil
             }
-            defer { next += 1 }
+            defer {
+                waiting[next] = nil
+                next += 1
+                if next > 1_024, 2 * next > waiting.count {
+                    waiting.removeFirst(next)
+                    next = 0
+                }
+            }
             return waiting[next]
         }
     }
@@ -32,33 +49,32 @@ final class ReaderThreads: Sendable {
         state = Monitor(State(idle: (0..<limit).map { _ in WriterThread(name: "healthkv read") }))
     }
 
-    /// Runs a job on one of the threads, after the jobs that wait already. Returns `false` if the system cannot provide
-    /// any thread.
-    func perform(_ job: @escaping @Sendable () -> Void) -> Bool {
+    /// Runs a job on one of the threads, after the jobs that wait already. Calls `fail` if the system cannot provide any
+    /// thread.
+    func perform(_ run: @escaping @Sendable () -> Void, orFail fail: @escaping @Sendable () -> Void) {
         let thread: WriterThread? = state.withLock { state in
-            state.waiting.append(job)
+            state.append(Job(run: run, fail: fail))
             return state.idle.popLast()
         }
-        guard let thread else { return true }
-        if thread.perform({ self.runWaiting(on: thread) }) { return true }
-        return state.withLock { state in
+        guard let thread, !thread.perform({ self.runWaiting(on: thread) }) else { return }
+        let isAlone = state.withLock { state in
             state.idle.append(thread)
-            // A thread that runs takes the job when it has finished its own.
-            guard state.idle.count == limit, state.next < state.waiting.count else { return true }
-            state.waiting.removeLast()
-            return false
+            return state.idle.count == limit
         }
+        // A thread that runs takes the jobs when it has finished its own.
+        guard isAlone else { return }
+        while let job = state.withLock({ state in state.idle.count == limit ? state.take() : nil }) { job.fail() }
     }
 
     private func runWaiting(on thread: WriterThread) {
         while true {
-            let job: (@Sendable () -> Void)? = state.withLock { state in
+            let job: Job? = state.withLock { state in
                 if let job = state.take() { return job }
                 state.idle.append(thread)
                 return nil
             }
             guard let job else { return }
-            job()
+            job.run()
         }
     }
 }

@@ -126,8 +126,7 @@ public final class SampleStore: Sendable {
     public func read<Result: Sendable>(
         _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> Result
     ) async throws -> Result {
-        try checkOpen()
-        return try await core.readAside(body)
+        try await readAside(body)
     }
 
     /// Runs `body` alone among all writers and returns once its changes are durable. Blocks the calling thread. If

@@ -67,7 +67,9 @@ public struct StatisticsUpdates: AsyncSequence, Sendable {
                     shadowing: snapshot.header.shadowing)
                 let isAsBefore = look.order == order && look.shadowing == shadowing && last != nil
                 let ranges = [query.type: query.touchedRange]
-                if let token, isAsBefore, try !TouchingChanges.touch(ranges, since: token, in: snapshot) {
+                // A commit of any type may give a source another name.
+                let isByName = query.sources?.contains { $0.bundle.isEmpty } ?? false || query.filter != nil
+                if let token, isAsBefore, !isByName, try !TouchingChanges.touch(ranges, since: token, in: snapshot) {
                     return look
                 }
                 look.answer = try txn.statistics(query)

@@ -39,10 +39,13 @@
             self.read = read
         }
 
+        /// Begins to follow the store, unless it ever did.
+        func startOnce() { if !work.hasBegun { start() } }
+
         /// Begins to follow the store, unless it does already. After an error, call it to try again.
         public func start() {
             guard work.isEnded else { return }
-            error = nil
+            if error != nil { error = nil }
             let values = store.values(read)
             work.begin(
                 Task { [weak self] in
@@ -62,9 +65,10 @@
     private final class StoreQueryWork {
         private let task = StoreQueryTask()
         private(set) var isEnded = true
+        private(set) var hasBegun = false
 
         func begin(_ new: Task<Void, Never>) {
-            isEnded = false
+            (isEnded, hasBegun) = (false, true)
             task.replace(by: new)
         }
 
@@ -103,7 +107,8 @@
     #if canImport(SwiftUI)
         import SwiftUI
 
-        /// The answer of a read in a SwiftUI view, which is drawn anew when the answer changes.
+        /// The answer of a read in a SwiftUI view, which is drawn anew when the answer changes. The read is that of the
+        /// first appearance: give the view another `id` where it should read something else.
         ///
         /// ```swift
         /// struct Weights: View {
@@ -131,8 +136,8 @@
             /// The query itself, with its error.
             public var projectedValue: StoreQuery<Value> { query }
 
-            /// Starts the query when the view appears.
-            public mutating func update() { query.start() }
+            /// Starts the query when the view appears. After an error, `start()` of the query tries again.
+            public mutating func update() { query.startOnce() }
         }
     #endif
 #endif

@@ -67,8 +67,7 @@ public struct StoreValues<Value: Sendable>: AsyncSequence, Sendable {
             _ store: SampleStore, _ before: TracedRead?,
             _ read: @escaping @Sendable (borrowing ReadTransaction) throws -> Value
         ) async throws -> (Value?, TracedRead) {
-            try store.checkOpen()
-            return try await store.core.readAside { transaction in
+            return try await store.readAside { transaction in
                 if let before, try !before.isOutdated(in: transaction.snapshot) {
                     return (nil, try before.confirmed(in: transaction.snapshot))
                 }
@@ -76,6 +75,8 @@ public struct StoreValues<Value: Sendable>: AsyncSequence, Sendable {
                 transaction.context.trace = trace
                 let value = try read(transaction)
                 transaction.context.trace = nil
+                // A read within the read has a context of its own.
+                if transaction.context.ticket?.hasNested ?? false { trace.seesEverything() }
                 return (value, try TracedRead(trace, in: transaction.snapshot))
             }
         }
@@ -93,7 +94,8 @@ private struct TracedRead: Sendable {
 
     init(_ trace: ReadTrace, in snapshot: Snapshot) throws {
         token = ChangeLog.currentToken(in: snapshot)
-        ranges = trace.isOfEverything ? nil : trace.ranges
+        // A read that touches nothing may have got its answer from elsewhere.
+        ranges = trace.isOfEverything || trace.ranges.isEmpty ? nil : trace.ranges
         shadowing = snapshot.header.shadowing
         orders = try TracedRead.orders(of: trace.ranges.keys, in: snapshot)
     }

@@ -29,7 +29,9 @@ enum TouchingChanges {
             guard let range = ranges[span.lane.type], span.starts.lowerBound < range.to.nanoseconds else {
                 return false
             }
-            let longest = span.lane.duration == .long ? Int64.max : span.lane.duration.longest
+            // The longest samples may reach from anywhere to anywhere.
+            if span.lane.duration == .long { return true }
+            let longest = span.lane.duration.longest
             return Instant(nanoseconds: span.starts.upperBound) + longest >= range.from
         }
         return isAnySpan

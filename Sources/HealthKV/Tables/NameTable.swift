@@ -242,6 +242,8 @@ enum NameTable {
         guard source.bundle.isEmpty else {
             return Set(try NameTable.number(of: source, in: snapshot).map { [$0] } ?? [])
         }
+        // A commit of any type may give a source another name.
+        snapshot.trace?.seesEverything()
         var numbers = Set(
             try NameTable.numbers(.source, snapshot.view, snapshot.tables).filter {
                 isSameText(try NameTable.source($0, in: snapshot).name, source.name)

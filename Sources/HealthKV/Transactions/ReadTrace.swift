@@ -11,8 +11,11 @@ final class ReadTrace {
     /// Above zero while a read runs that has said what it touches.
     private var depth = 0
 
-    /// Called before any table is read.
+    /// Called before anything of the store is read.
     func seesAnything() { if depth == 0 { isOfEverything = true } }
+
+    /// Called by a read that depends on more than samples.
+    func seesEverything() { isOfEverything = true }
 
     /// Runs a read of a type and a range.
     func run<Answer, Failure: Error>(
@@ -39,13 +42,13 @@ extension Snapshot {
     func touching<Answer, Failure: Error>(
         _ type: SampleType, _ range: TimeRange = .all, _ read: () throws(Failure) -> Answer
     ) throws(Failure) -> Answer {
-        guard let trace = context.trace else { return try read() }
+        guard let trace else { return try read() }
         return try trace.run(type, range, read)
     }
 
     /// Runs the caller's part of a read.
     func calling<Answer, Failure: Error>(_ body: () throws(Failure) -> Answer) throws(Failure) -> Answer {
-        guard let trace = context.trace else { return try body() }
+        guard let trace else { return try body() }
         return try trace.outside(body)
     }
 }

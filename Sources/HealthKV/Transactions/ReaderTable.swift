@@ -28,6 +28,7 @@ struct ReaderTable {
     ) -> ReadTicket {
         if let known = index(of: thread) {
             entries[known].depth += 1
+            entries[known].ticket.noteNested()
             return entries[known].ticket
         }
         let ticket = ReadTicket(limit: limit, cancellation)
@@ -63,6 +64,13 @@ final class ReadTicket: Sendable {
 
     /// Whether the read has passed its deadline.
     var isExpired: Bool { deadline.map { $0 < ContinuousClock.now } ?? false }
+
+    private let nested = Atomic<Bool>(false)
+
+    /// Whether another read began inside of this one.
+    var hasNested: Bool { nested.load(ordering: .relaxed) }
+
+    func noteNested() { nested.store(true, ordering: .relaxed) }
 
     /// Returns `true` the first time, then `false`.
     func takeReport() -> Bool { !isReported.exchange(true, ordering: .relaxed) }

@@ -4,30 +4,33 @@ import LMDB
 /// has no public members: only the tables of this module read it.
 public struct Snapshot: ~Escapable {
     let view: View
-    let context: ReadContext
+    private let held: ReadContext
 
     @_lifetime(copy view)
     init(view: View, context: ReadContext) {
         self.view = view
-        self.context = context
+        held = context
     }
 
-    var tables: Tables {
-        context.trace?.seesAnything()
-        return context.tables
+    /// Everything that a read can learn goes through here, so that no read escapes a trace.
+    var context: ReadContext {
+        held.trace?.seesAnything()
+        return held
     }
 
-    var header: StoreHeader {
-        context.trace?.seesAnything()
-        return context.state.header
-    }
+    /// Notes what the read touches, if anybody wants to know.
+    var trace: ReadTrace? { held.trace }
+    /// The folder of the store, for errors.
+    var path: String { held.path }
+    var tables: Tables { context.tables }
+    var header: StoreHeader { context.state.header }
 
     func damaged(_ what: Damage) -> StoreError {
-        StoreError(.damaged, path: context.path, "The store is damaged: \(what.rawValue)")
+        StoreError(.damaged, path: path, "The store is damaged: \(what.rawValue)")
     }
 
     /// Throws if an argument is below its minimum.
     func require(_ number: Int, _ least: Int, _ name: String) throws(StoreError) {
-        try StoreError.require(number, least, name, path: context.path)
+        try StoreError.require(number, least, name, path: path)
     }
 }

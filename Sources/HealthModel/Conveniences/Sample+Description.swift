@@ -6,5 +6,7 @@ extension Sample: CustomStringConvertible {
         return "\(type) \(value), \(time), \(source.name.isEmpty ? "this app" : source.name)"
     }
 
-    private var kindText: String? { type.kind == .quantity ? nil : "\(Int64(exactly: quantity.value) ?? 0)" }
+    private var kindText: String? {
+        type.kind == .category ? Int64(exactly: quantity.value).map { "\($0)" } : nil
+    }
 }

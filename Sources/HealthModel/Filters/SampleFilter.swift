@@ -68,9 +68,12 @@ public indirect enum SampleFilter: Hashable, Sendable {
     /// Samples of the source with a bundle identifier.
     public static func source(bundle: String) -> SampleFilter { .source(SourceIdentity(bundle: bundle, name: "")) }
 
-    /// Samples whose value lies in a closed range, in a unit.
+    /// Samples whose value lies in a closed range, in a unit. An infinite bound is none.
     public static func value(in range: ClosedRange<Double>, _ unit: HealthUnit) -> SampleFilter {
-        .all([.value(.greaterOrEqual, range.lowerBound, unit), .value(.lessOrEqual, range.upperBound, unit)])
+        var bounds: [SampleFilter] = []
+        if range.lowerBound.isFinite { bounds.append(.value(.greaterOrEqual, range.lowerBound, unit)) }
+        if range.upperBound.isFinite { bounds.append(.value(.lessOrEqual, range.upperBound, unit)) }
+        return .all(bounds)
     }
 
     /// Samples that match both filters.
@@ -152,8 +155,11 @@ extension SampleFilter: Codable {
     }
 
     public func encode(to encoder: any Encoder) throws {
+        let text = description
+        // What could not be read back is not written: a number that is not finite, or too many parentheses.
+        _ = try SampleFilter(parsing: text)
         var container = encoder.singleValueContainer()
-        try container.encode(description)
+        try container.encode(text)
     }
 }
 

@@ -188,6 +188,24 @@ struct InsightTests {
             }
             try store.close()
         }
+        let store = try SampleStore.temporary()
+        try store.write { txn in
+            for day in 1...3 {
+                let noon = calendar.date(from: DateComponents(year: 2024, month: 3, day: day, hour: 12))!
+                _ = try txn.save(Sample(.stepCount, 5, .count, at: Instant(noon)))
+            }
+        }
+        func day(_ number: Int) throws -> Instant {
+            try Instant(calendar.date(from: DateComponents(year: 2024, month: 3, day: number))!)
+        }
+        let (from, to) = (try day(1), try day(31))
+        let month = try store.read { try $0.statistics(.stepCount, by: .day, from: from, to: to, calendar: calendar) }
+        // Days of the future end no row; days without data do.
+        #expect(month.streaks(of: \.sum, meeting: .atLeast(5)).current == nil)
+        #expect(month.streaks(of: \.sum, meeting: .atLeast(5), until: try day(4) - 1).current?.count == 3)
+        #expect(month.streaks(of: \.sum, meeting: .atLeast(5), until: try day(5) - 1).current?.count == 3)
+        #expect(month.streaks(of: \.sum, meeting: .atLeast(5), until: try day(6) - 1).current == nil)
+        try store.close()
         #expect(Goal.within(1...2).isMet(by: 2) && !Goal.atMost(1).isMet(by: 2) && Goal.atLeast(2).isMet(by: 2))
     }
 
@@ -335,6 +353,25 @@ struct InsightTests {
                 try $0.statistics(
                     StatisticsQuery(.stepCount, borders: [Instant(nanoseconds: 2), Instant(nanoseconds: 1)]))
             }
+        }
+        try store.close()
+    }
+
+    @Test("Samples that are centuries apart end nothing") func centuries() throws {
+        let store = try SampleStore.temporary()
+        let (first, last) = (Self.instant("1711-01-01T00:00:00Z"), Self.instant("2289-01-01T00:00:00Z"))
+        try store.write { txn in
+            _ = try txn.save(Sample(.bodyMass, 1, .kilogram, at: first))
+            for index in 0..<40 { _ = try txn.save(Sample(.bodyMass, 2, .kilogram, at: last + Int64(index))) }
+        }
+        try store.read { txn in
+            let query = SampleQuery(.bodyMass)
+            let trend = try #require(try txn.trend(query))
+            #expect(trend.perDay > 0 && trend.count == 41)
+            let bands = try txn.timeInBands(query, borders: [1.5], hold: .max)
+            #expect(bands.nanoseconds > 0 && bands.bands.map(\.count) == [1, 40])
+            #expect(try txn.series(.bodyMass).largestTriangles(10).count == 10)
+            #expect(try txn.distribution(query).median == 2)
         }
         try store.close()
     }

@@ -99,6 +99,30 @@ struct AsyncReadTests {
         try store.close()
     }
 
+    @Test("A read that waits when its store is closed does not begin") func closing() async throws {
+        let store = try Self.store()
+        let letGo = Shared(false)
+        let began = Shared(0)
+        let other = try Self.store()
+        let holders = (0..<4).map { _ in
+            Task {
+                try await other.read { _ in
+                    began.withLock { $0 += 1 }
+                    while !letGo.withLock({ $0 }) { pause(milliseconds: 1) }
+                }
+            }
+        }
+        while began.withLock({ $0 }) < 4 { try await Task.sleep(for: .milliseconds(1)) }
+        let waiting = Task { try await store.read { try $0.count() } }
+        try await Task.sleep(for: .milliseconds(20))
+        try store.close()
+        letGo.withLock { $0 = true }
+        let error = await #expect(throws: StoreError.self) { try await waiting.value }
+        #expect(error?.code == .closed)
+        for holder in holders { try await holder.value }
+        try other.close()
+    }
+
     @Test("Reads behind a full queue are given up at once when their task is cancelled") func waiting() async throws {
         let store = try Self.store()
         let letGo = Shared(false)
@@ -193,6 +217,42 @@ struct StoreValuesTests {
         #expect(try await values.next() == .some(nil))
         try Self.save(.bodyMass, 70, 1, in: store)
         #expect(try await values.next() == 70)
+        try store.close()
+    }
+
+    @Test("An answer that an earlier read of the snapshot had prepared is followed like any other") func prepared()
+        async throws
+    {
+        let store = try SampleStore.temporary()
+        _ = try store.blockingRead { try $0.latest(of: .bodyMass) }
+        var days = store.values { try $0.weightTrend().count }.makeAsyncIterator()
+        #expect(try await days.next() == 0)
+        var latest = store.values { try $0.latest(of: .bodyMass)?.quantity.value }.makeAsyncIterator()
+        #expect(try await latest.next() == .some(nil))
+        try Self.save(.bodyMass, 70, 1, in: store)
+        #expect(try await days.next() == 1)
+        #expect(try await latest.next() == 70)
+        try store.close()
+    }
+
+    @Test("A source that gets another name is found by it, and a read inside the read counts") func renamed() async throws {
+        let store = try SampleStore.temporary()
+        func save(_ type: SampleType, _ name: String) async throws {
+            try await store.write { txn in
+                _ = try txn.save(
+                    Sample(type, 70, type.canonicalUnit!, at: Self.at(1), source: Source(bundle: "com.scale", name: name)))
+            }
+        }
+        try await save(.bodyMass, "Scale")
+        var byName = store.values {
+            try $0.count(of: .bodyMass, where: .source(named: "Scale Pro"))
+        }.makeAsyncIterator()
+        var inside = store.values { _ in try store.blockingRead { try $0.count(of: .stepCount) } }.makeAsyncIterator()
+        #expect(try await byName.next() == 0)
+        #expect(try await inside.next() == 0)
+        try await save(.stepCount, "Scale Pro")
+        #expect(try await byName.next() == 1)
+        #expect(try await inside.next() == 1)
         try store.close()
     }
 

@@ -43,6 +43,10 @@ extension StatsVerb {
             let names = (asked.map(\.rawValue) + others).prefix(2)
             throw UsageError("--\(names[0]) and --\(names[1]) exclude each other", verb: description)
         }
+        let unused = ["unmerged", "priority"] + (asked == [.bands] || asked == [.trend] ? ["by", "fill"] : [])
+        if let asked = asked.first, let other = unused.first(where: { arguments.flag($0) || arguments.text($0) != nil }) {
+            throw UsageError("--\(asked.rawValue) and --\(other) exclude each other", verb: description)
+        }
         if arguments.text("hold") != nil, asked.first != .bands {
             throw UsageError("--hold belongs to --bands", verb: description)
         }
@@ -74,9 +78,11 @@ extension StatsVerb {
         _ console: Console
     ) throws -> Int {
         let name = Question.percentiles.rawValue
-        let reason = "Write numbers from 0 to 100, joined by commas."
+        let reason = "Write numbers from 0 to 100, each once, joined by commas."
         let percents = try numbers(name, arguments, reason: reason)
-        guard percents.allSatisfy({ $0 >= 0 && $0 <= 100 }) else { throw arguments.invalid(name, reason: reason) }
+        guard percents.allSatisfy({ $0 >= 0 && $0 <= 100 }), Set(percents).count == percents.count else {
+            throw arguments.invalid(name, reason: reason)
+        }
         let columns = percents.map { "p" + ($0 == $0.rounded() ? "\(Int($0))" : "\($0)") }
         let shape = Listing.Shape(key: "buckets", columns: ["start", "end", "count"] + columns + ["unit"])
         var count = 0
@@ -233,7 +239,7 @@ extension StatsVerb {
             text in
             if text.hasPrefix("<=") { return Double(text.dropFirst(2)).flatMap { $0.isFinite ? .atMost($0) : nil } }
             if let number = Double(text), number.isFinite { return .atLeast(number) }
-            guard let dots = text.range(of: ".."), let lower = Double(text[..<dots.lowerBound]),
+            guard let dots = text.range(of: ".."), !text[dots.upperBound...].hasPrefix("."), let lower = Double(text[..<dots.lowerBound]),
                 let upper = Double(text[dots.upperBound...]), lower <= upper
             else { return nil }
             return .within(lower...upper)
@@ -248,6 +254,13 @@ extension StatsVerb {
         let span = try arguments.count("average")
         if let span, span < 1 { throw arguments.invalid("average", reason: "One bucket at least.") }
         let goal = try goal(arguments)
+        let now = SystemClock.now()
+        var query = query
+        // Up to today: a row of days that ended long ago does not go on.
+        if goal != nil, query.to == .distantFuture {
+            let latest = try transaction.samples(of: query.type, order: .descending, limit: 1).first?.start ?? now
+            query.to = max(now, latest) + 1
+        }
         let buckets = try transaction.statistics(query)
         let isSummed = query.type.aggregation != .discrete && buckets.first?.sum != nil
         let value: (Statistics) -> Double? = isSummed ? { $0.sum } : { $0.average }

@@ -16,7 +16,7 @@ extension StatsVerb {
         tableColumns: ["day", "zone", "peer", "total", "sum", "difference", "unit", "complete"])
 
     static func runTotals(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
-        let excluded = ["source", "unmerged", "priority", "fill", "where"].first { name in
+        let excluded = ["source", "unmerged", "priority", "fill", "where", "average", "goal"].first { name in
             arguments.flag(name) || arguments.text(name) != nil
         }
         if let excluded { throw UsageError("--totals and --\(excluded) exclude each other", verb: description) }
