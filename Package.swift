@@ -89,6 +89,9 @@ let package = Package(
         .executableTarget(
             name: "Diet", dependencies: ["HealthKitPeer", "HealthKVSync", "HealthKitSimulator"],
             path: "Examples/Diet", swiftSettings: shared),
+        // A journal, a dashboard, a meal logger and a view model, each in one file, run by tests.
+        .target(
+            name: "SmallApps", dependencies: ["HealthKVSync"], path: "Examples/SmallApps", swiftSettings: shared),
         // What tests share. No product holds it, so a package that depends on this one does not build it.
         .target(name: "TestSupport", dependencies: ["LMDB"], path: "Tests/Support", swiftSettings: shared),
         // A peer in memory and a clock that stands still, to try the engine with.
@@ -137,6 +140,7 @@ let package = Package(
             name: "SeedAppTests",
             dependencies: [
                 "HealthKitPeer", "HealthKVSync", "HealthKitSimulator", "TestSupport", "W8Trackr", "Walking", "Diet",
+                "SmallApps",
             ],
             swiftSettings: shared),
         .testTarget(

@@ -55,7 +55,8 @@ enum ValueOrder {
         guard isOrdered ? own.isCompatible(with: unit) : own == unit else {
             throw StoreError(
                 .mixedUnits, path: snapshot.context.path,
-                "\(try NameTable.type(type, in: snapshot)) has samples in \(own) and in \(unit), which have no order together")
+                "\(try NameTable.type(type, in: snapshot)) has samples in \(own) and in \(unit), which have no order together"
+            )
         }
         let converted = try own.convert(value, to: unit)
         // An older release stored values that are not finite (SEMANTICS C32); NaN has no place in an order.

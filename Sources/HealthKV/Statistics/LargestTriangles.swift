@@ -1,6 +1,6 @@
 import HealthModel
 
-/// The distance of two times, of which the later one comes second. Centuries may be longer than a signed number can say.
+/// The distance of two times, of which the later one comes second. Centuries may be longer than a signed number holds.
 private func distance(_ from: Int64, _ to: Int64) -> Double { Double(UInt64(bitPattern: to &- from)) }
 
 extension Series {

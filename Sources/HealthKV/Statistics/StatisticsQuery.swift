@@ -38,7 +38,8 @@ public struct StatisticsQuery: Sendable {
     /// Options for the kind of the type; `nil` for the defaults.
     public var options: (any StatisticsOptions)?
     /// Only samples that match take part; `nil` for all. Sources are merged as if there were no other samples, but a
-    /// sample that another shadows at exactly its time stays left out, whether that one matches or not. The answer is computed from samples, and does not use the daily totals of peers.
+    /// sample that another shadows at exactly its time stays left out, whether that one matches or not. The answer is
+    /// computed from samples, and does not use the daily totals of peers.
     public var filter: SampleFilter?
 
     /// Creates a query. By default it covers all of time and all sources, in the current calendar and the type's own

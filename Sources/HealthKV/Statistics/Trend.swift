@@ -76,7 +76,7 @@ extension StatisticsCollection {
     /// ```swift
     /// let days = try store.read { try $0.statistics(.stepCount, by: .day, from: a, to: b, calendar: calendar) }
     /// let week = days.movingAverage(of: \.sum, over: 7)
-    /// print(week.last ?? 0)
+    /// for (day, average) in zip(days, week) { print(day.start, average ?? 0) }
     /// ```
     public func movingAverage(of value: (Statistics) -> Double?, over count: Int) -> [Double?] {
         precondition(count > 0, "an average is taken of one bucket at least")

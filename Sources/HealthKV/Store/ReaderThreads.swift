@@ -49,8 +49,8 @@ final class ReaderThreads: Sendable {
         state = Monitor(State(idle: (0..<limit).map { _ in WriterThread(name: "healthkv read") }))
     }
 
-    /// Runs a job on one of the threads, after the jobs that wait already. Calls `fail` if the system cannot provide any
-    /// thread.
+    /// Runs a job on one of the threads, after the jobs that wait already. Calls `fail` if the system cannot provide
+    /// any thread.
     func perform(_ run: @escaping @Sendable () -> Void, orFail fail: @escaping @Sendable () -> Void) {
         let thread: WriterThread? = state.withLock { state in
             state.append(Job(run: run, fail: fail))

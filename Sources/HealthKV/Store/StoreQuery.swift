@@ -7,9 +7,9 @@
     /// another has changed what it read (see ``SampleStore/values(_:)``).
     ///
     /// ```swift
-    /// let weights = StoreQuery(store, SampleQuery(.bodyMass, order: .descending, limit: 30))
-    /// let steps = StoreQuery(store) { try $0.statistics(.stepCount, by: .day).last?.sum ?? 0 }
-    /// print(weights.value?.count ?? 0, steps.value ?? 0)
+    /// let weights = await StoreQuery(store, SampleQuery(.bodyMass, order: .descending, limit: 30))
+    /// let steps = await StoreQuery(store) { try $0.statistics(.stepCount, by: .day).last?.sum ?? 0 }
+    /// await print(weights.value?.count ?? 0, steps.value ?? 0)
     /// ```
     ///
     /// It reads aside, and never on the main actor. It stops when it is released.
@@ -110,7 +110,7 @@
         /// The answer of a read in a SwiftUI view, which is drawn anew when the answer changes. The read is that of the
         /// first appearance: give the view another `id` where it should read something else.
         ///
-        /// ```swift
+        /// ```
         /// struct Weights: View {
         ///     @StoreValue var weights: [Sample]?
         ///

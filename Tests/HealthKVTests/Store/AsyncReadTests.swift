@@ -235,12 +235,15 @@ struct StoreValuesTests {
         try store.close()
     }
 
-    @Test("A source that gets another name is found by it, and a read inside the read counts") func renamed() async throws {
+    @Test("A source that gets another name is found by it, and a read inside the read counts") func renamed()
+        async throws
+    {
         let store = try SampleStore.temporary()
         func save(_ type: SampleType, _ name: String) async throws {
             try await store.write { txn in
                 _ = try txn.save(
-                    Sample(type, 70, type.canonicalUnit!, at: Self.at(1), source: Source(bundle: "com.scale", name: name)))
+                    Sample(
+                        type, 70, type.canonicalUnit!, at: Self.at(1), source: Source(bundle: "com.scale", name: name)))
             }
         }
         try await save(.bodyMass, "Scale")

@@ -44,7 +44,8 @@ extension StatsVerb {
             throw UsageError("--\(names[0]) and --\(names[1]) exclude each other", verb: description)
         }
         let unused = ["unmerged", "priority"] + (asked == [.bands] || asked == [.trend] ? ["by", "fill"] : [])
-        if let asked = asked.first, let other = unused.first(where: { arguments.flag($0) || arguments.text($0) != nil }) {
+        let other = unused.first { arguments.flag($0) || arguments.text($0) != nil }
+        if let asked = asked.first, let other {
             throw UsageError("--\(asked.rawValue) and --\(other) exclude each other", verb: description)
         }
         if arguments.text("hold") != nil, asked.first != .bands {
@@ -239,7 +240,8 @@ extension StatsVerb {
             text in
             if text.hasPrefix("<=") { return Double(text.dropFirst(2)).flatMap { $0.isFinite ? .atMost($0) : nil } }
             if let number = Double(text), number.isFinite { return .atLeast(number) }
-            guard let dots = text.range(of: ".."), !text[dots.upperBound...].hasPrefix("."), let lower = Double(text[..<dots.lowerBound]),
+            guard let dots = text.range(of: ".."), !text[dots.upperBound...].hasPrefix("."),
+                let lower = Double(text[..<dots.lowerBound]),
                 let upper = Double(text[dots.upperBound...]), lower <= upper
             else { return nil }
             return .within(lower...upper)

@@ -1,0 +1,30 @@
+import Foundation
+import HealthKVSync
+
+/// A meal logger: meals with their nutrients, the day's totals, and what was eaten when.
+public struct MealLogger: Sendable {
+    public let store: SampleStore
+
+    public init(_ store: SampleStore) { self.store = store }
+
+    public func log(_ meal: Meal) async throws { _ = try await store.write { try $0.save(meal) } }
+    public func remove(_ id: String) async throws { _ = try await store.write { try $0.deleteMeal(id: id) } }
+
+    public func drink(_ milliliters: Double, at date: Date = .now) async throws {
+        let glass = Sample(.dietaryWater, .milliliters(milliliters), at: try Instant(date))
+        _ = try await store.write { try $0.save(glass) }
+    }
+
+    public func day(of date: Date, calendar: Calendar = .current) async throws -> NutritionDay {
+        try await store.read { try $0.nutrition(on: date.boundingInstant, calendar: calendar) }
+    }
+
+    public func meals(on day: DateInterval) async throws -> [(name: String, energy: Double)] {
+        let range = day.timeRange
+        return try await store.read { txn in
+            try txn.meals(from: range.from, to: range.to).map { meal in
+                (meal.name ?? "Meal", try meal[.dietaryEnergyConsumed]?.value(in: .kilocalorie) ?? 0)
+            }
+        }
+    }
+}
