@@ -19,7 +19,7 @@ import HealthModel
 /// ```
 ///
 /// The reads of ``SampleReading`` and ``SampleStore/pages(_:size:onDamage:)`` take it. The reads that name a type, such
-/// as ``SampleReading/samples(of:from:to:order:limit:)``, are short forms of the most common queries.
+/// as ``SampleReading/samples(of:from:to:order:limit:where:)``, are short forms of the most common queries.
 public struct SampleQuery: Sendable, Hashable {
     /// The type of the samples.
     public var type: SampleType

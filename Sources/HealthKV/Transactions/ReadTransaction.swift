@@ -7,7 +7,7 @@ import LMDB
 /// let weights = try store.read { try $0.samples(of: .bodyMass) }
 /// ```
 ///
-/// It exists only inside ``SampleStore/read(_:)``: it cannot be copied or kept.
+/// It exists only inside `SampleStore.read(_:)`: it cannot be copied or kept.
 public struct ReadTransaction: ~Copyable, SampleReading {
     let lmdb: LMDB.ReadTransaction
     let context: ReadContext
