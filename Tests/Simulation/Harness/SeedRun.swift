@@ -105,6 +105,7 @@ struct SeedRun {
 
     private func report(_ seed: UInt64, _ life: Life) {
         if traces { for line in life.trace { print(line) } }
-        for finding in life.findings { print("seed \(seed): \(finding)") }
+        // At once: a run of hours may be ended before its output is full.
+        for finding in life.findings { FileHandle.standardOutput.write(Data("seed \(seed): \(finding)\n".utf8)) }
     }
 }
