@@ -17,7 +17,7 @@ struct SmallAppTests {
     @Test("The weight journal keeps, corrects, removes and restores entries, and tells the trend") func journal()
         async throws
     {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         let journal = try WeightJournal(folder: URL(filePath: folder.path + "/journal"))
         var ids: [SampleID] = []
         for day in 0..<120 {
@@ -39,7 +39,7 @@ struct SmallAppTests {
     }
 
     @Test("The dashboard is there at once, and changes when another handle writes") func dashboard() async throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         let store = try SampleStore.open(at: folder.path + "/steps")
         func walk(_ steps: Double, daysAgo day: Double, _ source: String) async throws {
             let start = try Instant(Self.now - day * 86_400)
