@@ -20,10 +20,10 @@ extension HotPath {
     func readAll(_ store: SampleStore, _ rounds: Int) throws {
         var repeats = Repeats()
         var count = 0
-        for type in HotPath.history.types { _ = try store.read { try $0.series(type) } }
+        for type in HotPath.history.types { _ = try store.blockingRead { try $0.series(type) } }
         for _ in 0..<rounds {
             for type in HotPath.history.types {
-                for _ in 0..<repeats.next() { count += try store.read { try $0.series(type).values.count } }
+                for _ in 0..<repeats.next() { count += try store.blockingRead { try $0.series(type).values.count } }
             }
         }
         try expect(count, atLeast: rounds * HotPath.history.samples)
@@ -32,11 +32,11 @@ extension HotPath {
     func foldAll(_ store: SampleStore, _ rounds: Int) throws {
         var repeats = Repeats()
         var count = 0
-        for type in HotPath.history.types { _ = try store.read { try $0.series(type) } }
+        for type in HotPath.history.types { _ = try store.blockingRead { try $0.series(type) } }
         for _ in 0..<rounds {
             for type in HotPath.history.types {
                 for _ in 0..<repeats.next() {
-                    count += try store.read { txn in
+                    count += try store.blockingRead { txn in
                         try txn.fold(type, into: 0) { sum, times, _ in sum += times.count }
                     }
                 }
@@ -52,7 +52,7 @@ extension HotPath {
         var repeats = Repeats()
         var found = 0
         let ids = picks.flatMap { [$0.id, SampleID(using: &random)] }
-        try store.read { txn in
+        try store.blockingRead { txn in
             for id in ids { _ = try txn.sample(id: id) }
             for round in 0..<rounds {
                 let id = ids[round % ids.count]
@@ -75,7 +75,7 @@ extension HotPath {
         var repeats = Repeats()
         var found = 0
         let identifiers = (0..<2 * count).map { "weight-\($0 * 7_919 % (2 * count))" }
-        try store.read { txn in
+        try store.blockingRead { txn in
             for identifier in identifiers { _ = try txn.samples(syncIdentifier: identifier) }
             for round in 0..<rounds {
                 let identifier = identifiers[round % identifiers.count]
@@ -92,7 +92,7 @@ extension HotPath {
         var repeats = Repeats()
         var found = 0
         func read() throws -> Int {
-            try store.read { txn in
+            try store.blockingRead { txn in
                 try txn.statistics(.stepCount, by: .day, from: History.start, to: History.end, calendar: calendar)
                     .reduce(0) { $0 + $1.count }
             }
@@ -108,7 +108,7 @@ extension HotPath {
         var repeats = Repeats()
         var found = 0
         func read() throws -> Int {
-            try store.read { txn in
+            try store.blockingRead { txn in
                 try txn.series(.stepCount, from: History.start, to: History.end, points: HotPath.points).count
             }
         }
@@ -126,7 +126,7 @@ extension HotPath {
         let days = (0..<200).map { _ in History.start + Int64(random.below(History.days)) * History.day }
         func read(_ round: Int) throws -> Int {
             let (type, from) = (HotPath.history.types[round % 3], days[round % days.count])
-            return try store.read { try $0.samples(of: type, from: from, to: from + History.day).count }
+            return try store.blockingRead { try $0.samples(of: type, from: from, to: from + History.day).count }
         }
         for round in days.indices { _ = try read(round) }
         for round in 0..<rounds {
@@ -139,7 +139,7 @@ extension HotPath {
         var repeats = Repeats()
         var begun = 0
         for _ in 0..<rounds {
-            for _ in 0..<repeats.next() { begun += try store.read { _ in 1 } }
+            for _ in 0..<repeats.next() { begun += try store.blockingRead { _ in 1 } }
         }
         try expect(begun, atLeast: rounds)
     }
@@ -149,7 +149,7 @@ extension HotPath {
         var found = 0
         for round in 0..<rounds {
             let type = HotPath.history.types[round % 3]
-            for _ in 0..<repeats.next() { found += try store.read { try $0.latest(of: type) } == nil ? 0 : 1 }
+            for _ in 0..<repeats.next() { found += try store.blockingRead { try $0.latest(of: type) } == nil ? 0 : 1 }
         }
         try expect(found, atLeast: rounds)
     }
@@ -162,7 +162,7 @@ extension HotPath {
         for round in 0..<rounds {
             let (type, from) = (HotPath.history.types[round % 3], days[round % days.count])
             for _ in 0..<repeats.next() {
-                found += try store.read { try $0.samples(of: type, from: from, limit: 1).count }
+                found += try store.blockingRead { try $0.samples(of: type, from: from, limit: 1).count }
             }
         }
         try expect(found, atLeast: rounds / 2)
@@ -198,7 +198,7 @@ extension HotPath {
             }
         }
         try store.write { [samples] txn in for sample in samples { _ = try txn.save(sample) } }
-        try expect(try store.read { try $0.count(of: .bodyMass) }, atLeast: order.count)
+        try expect(try store.blockingRead { try $0.count(of: .bodyMass) }, atLeast: order.count)
     }
 
     private static func sample(_ index: Int, _ random: inout SplitMix64) -> Sample {

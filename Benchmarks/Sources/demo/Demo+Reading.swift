@@ -11,7 +11,7 @@ extension Demo {
             let start = History.start + Int64(from) * History.day
             let range = TimeRange(from: start, to: start + Int64(days) * History.day)
             let (seconds, samples) = try timed {
-                try store.read { try $0.samples(of: type, from: range.from, to: range.to) }
+                try store.blockingRead { try $0.samples(of: type, from: range.from, to: range.to) }
             }
             let wanted = column.overlapping(range)
             let isRight =
@@ -28,7 +28,7 @@ extension Demo {
     mutating func showColumns() throws {
         for type in expected.columns.keys.sorted() {
             let column = expected.columns[type]!
-            let (seconds, series) = try timed { try store.read { try $0.series(type) } }
+            let (seconds, series) = try timed { try store.blockingRead { try $0.series(type) } }
             screen.step(
                 "all of \(Demo.name(of: type))",
                 "\(Show.count(series.values.count)) times and values, \(Show.time(seconds)): "
@@ -36,7 +36,7 @@ extension Demo {
                 isRight: series.times == column.starts && series.values == column.values)
         }
         let (seconds, steps) = try timed {
-            try store.read { txn in
+            try store.blockingRead { txn in
                 try txn.fold(.stepCount, into: 0.0) { sum, _, values in
                     for index in values.indices { sum += values[index] }
                 }
@@ -52,7 +52,7 @@ extension Demo {
     mutating func showLookups() throws {
         let picks = History(.plain, samples: options.samples).picks(1_000)
         let (seconds, found) = try timed {
-            try store.read { txn in
+            try store.blockingRead { txn in
                 var found: [Sample?] = []
                 for pick in picks {
                     found.append(try txn.sample(id: pick.id))
@@ -74,7 +74,7 @@ extension Demo {
         try store.close()
         let (seconds, opened) = try timed { try SampleStore.open(at: folder) }
         store = opened
-        let series = try store.read { try $0.series(type) }
+        let series = try store.blockingRead { try $0.series(type) }
         screen.step(
             "close and open", Show.time(seconds), isRight: series.values == expected.columns[type]!.values)
     }
@@ -89,7 +89,7 @@ extension Demo {
 
     /// Shows the weights as a person would read them.
     mutating func showChart() throws {
-        let weights = try store.read { try $0.series(.bodyMass) }
+        let weights = try store.blockingRead { try $0.series(.bodyMass) }
         var sums = Array(repeating: (sum: 0.0, count: 0), count: 60)
         for (time, value) in zip(weights.times, weights.values) {
             let column = Int((time - History.start.nanoseconds) / (History.day * Int64(History.days) / 60))

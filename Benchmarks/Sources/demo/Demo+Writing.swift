@@ -22,7 +22,7 @@ extension Demo {
         }
         let upkeep = try timed { while try store.maintain(budget: .seconds(1)) {} }.seconds
         expected.sort()
-        let count = try store.read { try $0.count() }
+        let count = try store.blockingRead { try $0.count() }
         screen.step(
             "import",
             "\(Show.count(total)) samples in \(Show.time(seconds + upkeep)): \(Show.rate(total, seconds + upkeep)), "
@@ -43,7 +43,7 @@ extension Demo {
             uniqueKeysWithValues: picked.filter { $0 / stride % 3 != 0 }.map { (column.ids[$0], column.values[$0] + 1) }
         )
         let deletions = Set(picked.filter { $0 / stride % 3 == 0 }.map { column.ids[$0] })
-        let token = try store.read { $0.currentToken }
+        let token = try store.blockingRead { $0.currentToken }
         let editing = try timed {
             try store.write { txn in
                 for (id, value) in edits {
@@ -63,7 +63,7 @@ extension Demo {
         }
         expected.change(edits, of: type)
         expected.remove(deletions, of: type)
-        let left = try store.read { try ($0.count(), $0.series(type)) }
+        let left = try store.blockingRead { try ($0.count(), $0.series(type)) }
         screen.step(
             "delete", "\(removed) samples in one transaction, \(Show.time(deleting))",
             isRight: removed == deletions.count && left.0 == expected.samples
@@ -79,7 +79,7 @@ extension Demo {
         var (saved, deleted): ([SampleID: Double], Set<SampleID>) = ([:], [])
         var (pages, seconds) = (0, 0.0)
         while true {
-            let (time, page) = try timed { try store.read { try $0.changes(since: token, limit: 200) } }
+            let (time, page) = try timed { try store.blockingRead { try $0.changes(since: token, limit: 200) } }
             seconds += time
             pages += 1
             for change in page.changes {
@@ -100,12 +100,12 @@ extension Demo {
 
     /// Saves a current weight, which is durable when the call returns.
     private mutating func showOneWrite() throws {
-        let before = try store.read { try $0.latest(of: .bodyMass) }
+        let before = try store.blockingRead { try $0.latest(of: .bodyMass) }
         let sample = Sample(.bodyMass, 77.7, .kilogram, at: History.end, isUserEntered: true)
         let seconds = try timed { try store.write { txn in try txn.save(sample) } }.seconds
-        let after = try store.read { try $0.latest(of: .bodyMass) }
+        let after = try store.blockingRead { try $0.latest(of: .bodyMass) }
         let removed = try store.write { try $0.delete(id: sample.id) }
-        let restored = try store.read { try $0.latest(of: .bodyMass) }
+        let restored = try store.blockingRead { try $0.latest(of: .bodyMass) }
         screen.step(
             "one weighing", "durable in \(Show.time(seconds)), then deleted again",
             isRight: after?.id == sample.id && removed && restored?.id == before?.id)

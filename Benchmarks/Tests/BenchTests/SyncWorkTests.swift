@@ -54,7 +54,7 @@ struct SyncWorkTests {
             for version in 1...2 {
                 try phone.weigh(50, version: version, by: scale)
                 _ = try await engine.sync()
-                let held = try store.read { txn in
+                let held = try store.blockingRead { txn in
                     let samples = try txn.samples(SampleQuery(.bodyMass, includeShadowed: true))
                     let linked = try samples.filter { try txn.link(peer: SimulatedPhone.peer, sample: $0.id) != nil }
                     return (samples.count, linked.count)

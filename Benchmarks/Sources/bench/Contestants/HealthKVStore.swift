@@ -25,12 +25,12 @@ final class HealthKVStore: Contestant {
     func compact(to folder: String) throws { try store.compact(to: folder) }
 
     func readAll(_ type: SampleType) throws -> Columns {
-        let series = try store.read { try $0.series(type) }
+        let series = try store.blockingRead { try $0.series(type) }
         return Columns(times: series.times, values: series.values)
     }
 
     func foldAll(_ type: SampleType) throws -> ColumnSum {
-        try store.read { txn in
+        try store.blockingRead { txn in
             try txn.fold(type, into: ColumnSum()) { sum, times, values in
                 // SAFETY: the buffers are used while their spans are borrowed.
                 unsafe times.withUnsafeBufferPointer { times in
@@ -41,7 +41,7 @@ final class HealthKVStore: Contestant {
     }
 
     func lookUp(_ ids: [SampleID], _ visit: (Int, UInt64, Sample?) -> Void) throws {
-        try store.read { txn in
+        try store.blockingRead { txn in
             for (index, id) in ids.enumerated() {
                 let from = Stopwatch.now()
                 let sample = try txn.sample(id: id)
@@ -51,7 +51,7 @@ final class HealthKVStore: Contestant {
     }
 
     func lookUp(syncIdentifiers: [String], _ visit: (Int, UInt64, Sample?) -> Void) throws -> Bool {
-        try store.read { txn in
+        try store.blockingRead { txn in
             for (index, text) in syncIdentifiers.enumerated() {
                 let from = Stopwatch.now()
                 let sample = try txn.samples(syncIdentifier: text).first
@@ -62,11 +62,11 @@ final class HealthKVStore: Contestant {
     }
 
     func range(_ type: SampleType, from: Instant, to: Instant) throws -> [Sample] {
-        try store.read { try $0.samples(of: type, from: from, to: to) }
+        try store.blockingRead { try $0.samples(of: type, from: from, to: to) }
     }
 
     func firstInRange(_ type: SampleType, from: Instant, to: Instant) throws -> Sample? {
-        try store.read { txn in
+        try store.blockingRead { txn in
             var first: Sample?
             try txn.forEachSample(of: type, from: from, to: to) {
                 first = $0
@@ -76,7 +76,7 @@ final class HealthKVStore: Contestant {
         }
     }
 
-    func latest(_ type: SampleType) throws -> Sample? { try store.read { try $0.latest(of: type) } }
+    func latest(_ type: SampleType) throws -> Sample? { try store.blockingRead { try $0.latest(of: type) } }
 
     /// Sums every sample of every source, wholly in the day of its start.
     func daySums(_ type: SampleType, _ days: DayAxis) throws -> DaySums? {
@@ -93,7 +93,7 @@ final class HealthKVStore: Contestant {
         calendar.timeZone = days.timeZone
         let from = Instant(nanoseconds: days.bounds[0])
         let to = Instant(nanoseconds: days.bounds[days.count])
-        let found = try store.read { [calendar] in
+        let found = try store.blockingRead { [calendar] in
             try $0.statistics(
                 type, by: .day, from: from, to: to, calendar: calendar, fillsEmptyBuckets: true, options: options)
         }
@@ -105,7 +105,7 @@ final class HealthKVStore: Contestant {
 
     func seriesPoints(_ type: SampleType, _ points: PointAxis) throws -> [SeriesPoint]? {
         let (from, to) = (Instant(nanoseconds: points.from), Instant(nanoseconds: points.end))
-        let series = try store.read { try $0.series(type, from: from, to: to, points: points.count) }
+        let series = try store.blockingRead { try $0.series(type, from: from, to: to, points: points.count) }
         var found = Array(repeating: SeriesPoint(), count: points.count)
         for point in series {
             let (place, rest) = (point.start.nanoseconds - points.from).quotientAndRemainder(
@@ -121,7 +121,7 @@ final class HealthKVStore: Contestant {
 
     var keepsSummaries: Bool { true }
 
-    func count() throws -> Int { try store.read { try $0.count() } }
+    func count() throws -> Int { try store.blockingRead { try $0.count() } }
 
     func save(_ sample: Sample) throws { try store.write { txn in try HealthKVStore.save(sample, &txn) } }
 

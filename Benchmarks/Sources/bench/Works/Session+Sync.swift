@@ -80,7 +80,7 @@ extension Session {
         let (seconds, tenth) = try pull(engine, store, samples, watch)
         let processor = ProcessorTime.ofProcess() - worked - watch.processorTime
         let memory = watch.stop().anonymous - before
-        guard try store.read({ try $0.count() }) == samples else {
+        guard try store.blockingRead({ try $0.count() }) == samples else {
             throw BenchFailure("sync_import did not bring every sample once")
         }
         if wants(.syncImport), samples <= Session.usualImport {
@@ -163,7 +163,9 @@ extension Session {
         try syncOnce(engine)
         let seconds = Double(Stopwatch.now() - from) / 1e9
         let processor = Double(ProcessorTime.ofProcess() - worked) / 1e9
-        guard try store.read({ try $0.count() }) == left else { throw BenchFailure("sync_deletions left too much") }
+        guard try store.blockingRead({ try $0.count() }) == left else {
+            throw BenchFailure("sync_deletions left too much")
+        }
         let deleted = Double(history.samples - left)
         try send(Work.syncDeletions.rawValue, deleted / seconds, .perSecond)
         try send(Work.syncDeletions.rawValue + ".processor", deleted / processor, .perSecond)
@@ -190,7 +192,7 @@ extension Session {
             while try store.maintain(budget: .seconds(1)) {}
             bytes.append(try compactedBytes(HealthKVStore(store), count))
         }
-        guard try store.read({ try $0.count() }) == count else { throw BenchFailure("a link lost its sample") }
+        guard try store.blockingRead({ try $0.count() }) == count else { throw BenchFailure("a link lost its sample") }
         try send(Work.pulled.rawValue + ".link", bytes[1] - bytes[0], .bytes)
         try store.close()
     }
@@ -215,7 +217,9 @@ extension Session {
             }
             try syncOnce(engine)
             latencies.add(Stopwatch.now() - from)
-            guard try store.read({ try $0.count() }) == 365 else { throw BenchFailure("\(work): samples are missing") }
+            guard try store.blockingRead({ try $0.count() }) == 365 else {
+                throw BenchFailure("\(work): samples are missing")
+            }
             try store.close()
         }
         try send(work, latencies)

@@ -43,7 +43,7 @@ extension Session {
         }
         try send(work + ".before_upkeep", Double(Session.bytes(of: folder)) / Double(count), .bytes)
         while try store.maintain() {}
-        guard try store.read({ try $0.count() }) == count else {
+        guard try store.blockingRead({ try $0.count() }) == count else {
             throw BenchFailure("\(work): samples are missing")
         }
         try send(work, Double(Session.bytes(of: folder)) / Double(count), .bytes)
