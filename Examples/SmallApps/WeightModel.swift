@@ -2,7 +2,7 @@ import Foundation
 import HealthKVSync
 import Observation
 
-/// What a view of the latest weights shows: it follows the store, whoever writes.
+/// What a view of the latest weights shows: it follows the store, also when another process writes.
 @MainActor @Observable
 public final class WeightModel {
     private let recent: StoreQuery<[Sample]>

@@ -50,7 +50,7 @@ private final class AsyncRead<Answer: Sendable>: Sendable {
         finish(Result { try read() })
     }
 
-    /// Answers the task that waits.
+    /// Gives the task that waits its result.
     func finish(_ result: Result<Answer, any Error>) {
         let continuation: CheckedContinuation<Answer, any Error>? = state.withLock { state in
             defer { state = .done }

@@ -3,7 +3,7 @@
     import LMDB
     import Observation
 
-    /// The answer of a read as an observable object, for views: it is read anew whenever a commit of this process or
+    /// The answer of a read as an observable object, for views: the read runs again after a commit of this process or
     /// another has changed what it read (see ``SampleStore/values(_:)``).
     ///
     /// ```swift
@@ -107,7 +107,7 @@
     #if canImport(SwiftUI)
         import SwiftUI
 
-        /// The answer of a read in a SwiftUI view, which is drawn anew when the answer changes. The read is that of the
+        /// The answer of a read in a SwiftUI view, which is drawn again when the answer changes. The read is that of the
         /// first appearance: give the view another `id` where it should read something else.
         ///
         /// ```

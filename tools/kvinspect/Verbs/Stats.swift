@@ -85,7 +85,7 @@ enum StatsVerb: Verb {
         return cycle
     }
 
-    /// Answers what is asked beside sums and averages of buckets. Returns how much was found.
+    /// Prints what is asked for beside sums and averages of buckets. Returns how much was found.
     private static func answer(
         _ question: Question?, _ cycle: Rhythm.Cycle?, _ query: StatisticsQuery,
         _ transaction: borrowing ReadTransaction, _ zone: Zone, _ arguments: ParsedArguments, _ console: Console
