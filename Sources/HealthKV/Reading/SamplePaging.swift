@@ -140,12 +140,4 @@ extension SampleReading where Self: ~Copyable {
             try QueryRows.page(query, size: size, after: place, in: snapshot)
         }
     }
-
-    /// Returns up to `size` samples of a query that stand behind a place, and the place of the last one. Unlike
-    /// `forEachSample`, it lets a caller read several queries, or several stores, side by side.
-    package func page(
-        of query: SampleQuery, size: Int, behind place: SamplePlace?
-    ) throws -> (samples: [Sample], last: SamplePlace?) {
-        try QueryRows.page(query, size: size, behind: place, in: snapshot)
-    }
 }

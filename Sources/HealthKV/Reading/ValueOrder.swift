@@ -55,7 +55,8 @@ enum ValueOrder {
         guard isOrdered ? own.isCompatible(with: unit) : own == unit else {
             throw StoreError(
                 .mixedUnits, path: snapshot.context.path,
-                "\(try NameTable.type(type, in: snapshot)) has samples in \(own) and in \(unit), which have no common order"
+                "\(try NameTable.type(type, in: snapshot)) has samples in \(own) and in \(unit), "
+                    + "which have no common order"
             )
         }
         let converted = try own.convert(value, to: unit)

@@ -25,20 +25,11 @@ public struct Trend: Sendable, Hashable {
         let points = points.filter(\.value.isFinite)
         guard let first = points.first?.time else { return nil }
         let days = points.map { Trend.days(from: first, to: $0.time) }
-        let number = Double(points.count)
-        let (meanDay, mean) = (days.reduce(0, +) / number, points.reduce(0) { $0 + $1.value } / number)
-        var (squares, products, variance) = (0.0, 0.0, 0.0)
-        for (day, point) in zip(days, points) {
-            squares += (day - meanDay) * (day - meanDay)
-            products += (day - meanDay) * (point.value - mean)
-            variance += (point.value - mean) * (point.value - mean)
-        }
-        guard squares > 0 else { return nil }
-        perDay = products / squares
-        let middle = (meanDay * 86_400e9).rounded()
+        guard let line = LeastSquares(days, points.map(\.value)) else { return nil }
+        perDay = line.slope
+        let middle = (line.meanPlace * 86_400e9).rounded()
         center = first + (Int64(exactly: middle) ?? (middle < 0 ? .min : .max))
-        centerValue = mean
-        fit = variance > 0 ? min(1, products * products / (squares * variance)) : 1
+        (centerValue, fit) = (line.meanValue, line.fit)
         count = points.count
         self.unit = unit
     }
@@ -52,6 +43,30 @@ public struct Trend: Sendable, Hashable {
     private static func days(from one: Instant, to other: Instant) -> Double {
         let (distance, isBeyond) = other.nanoseconds.subtractingReportingOverflow(one.nanoseconds)
         return (isBeyond ? Double(other.nanoseconds) - Double(one.nanoseconds) : Double(distance)) / 86_400e9
+    }
+}
+
+/// The straight line that fits values at some places best.
+struct LeastSquares {
+    let slope: Double
+    let meanPlace: Double
+    let meanValue: Double
+    /// The share of the variance that the line explains; 1 if all values are equal.
+    let fit: Double
+
+    /// `nil` if all places are equal.
+    init?(_ places: [Double], _ values: [Double]) {
+        let count = Double(places.count)
+        (meanPlace, meanValue) = (places.reduce(0, +) / count, values.reduce(0, +) / count)
+        var (products, squares, variance) = (0.0, 0.0, 0.0)
+        for (place, value) in zip(places, values) {
+            products += (place - meanPlace) * (value - meanValue)
+            squares += (place - meanPlace) * (place - meanPlace)
+            variance += (value - meanValue) * (value - meanValue)
+        }
+        guard squares > 0 else { return nil }
+        slope = products / squares
+        fit = variance > 0 ? min(1, products * products / (squares * variance)) : 1
     }
 }
 

@@ -107,8 +107,8 @@
     #if canImport(SwiftUI)
         import SwiftUI
 
-        /// The answer of a read in a SwiftUI view, which is drawn again when the answer changes. The read is that of the
-        /// first appearance: give the view another `id` where it should read something else.
+        /// The answer of a read in a SwiftUI view, which is drawn again when the answer changes. The read is that of
+        /// the first appearance: give the view another `id` where it should read something else.
         ///
         /// ```
         /// struct Weights: View {

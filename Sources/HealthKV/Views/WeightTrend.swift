@@ -29,20 +29,6 @@ public enum DayEntry: Sendable, Hashable {
     case lastStart
 }
 
-enum LeastSquares {
-    /// Returns the slope of the least-squares line; `nil` if all places are equal.
-    static func slope(_ places: [Double], _ values: [Double]) -> Double? {
-        let count = Double(places.count)
-        let (meanPlace, meanValue) = (places.reduce(0, +) / count, values.reduce(0, +) / count)
-        var (product, square) = (0.0, 0.0)
-        for (place, value) in zip(places, values) {
-            product += (place - meanPlace) * (value - meanValue)
-            square += (place - meanPlace) * (place - meanPlace)
-        }
-        return square > 0 ? product / square : nil
-    }
-}
-
 extension DayEntry {
     /// Returns the entry of each day that has any. The rows must ascend.
     static func picks(
@@ -123,7 +109,7 @@ extension SampleReading where Self: ~Copyable {
             return WeightDay(
                 date: CivilTime.text(picks[index].day), sample: picks[index].sample, value: values[index],
                 movingAverage: recent.reduce(0, +) / Double(recent.count),
-                weeklyRate: LeastSquares.slope(days, recent).map { $0 * 7 })
+                weeklyRate: LeastSquares(days, recent).map { $0.slope * 7 })
         }
     }
 }

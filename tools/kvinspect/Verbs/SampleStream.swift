@@ -23,12 +23,9 @@ struct SampleStream {
         while page.isEmpty, let type = types.first {
             let query = SampleQuery(
                 type, from: range.from, to: range.to, rule: .strictStart, includeShadowed: true)
-            let (samples, last) = try transaction.page(of: query, size: SampleStream.pageSize, behind: place)
-            (page, place) = (samples[...], last)
-            if samples.count < SampleStream.pageSize {
-                types.removeFirst()
-                place = nil
-            }
+            let found = try transaction.page(query, size: SampleStream.pageSize, after: place)
+            (page, place) = (found.samples[...], found.next)
+            if place == nil { types.removeFirst() }
         }
         return page.first
     }
