@@ -5,21 +5,22 @@ import LMDB
 public struct Snapshot: ~Escapable {
     let view: View
     private let held: ReadContext
+    /// Notes what the read touches, if anybody wants to know.
+    let trace: ReadTrace?
 
     @_lifetime(copy view)
     init(view: View, context: ReadContext) {
         self.view = view
         held = context
+        trace = context.trace
     }
 
     /// Everything that a read can learn goes through here, so that no read escapes a trace.
     var context: ReadContext {
-        held.trace?.seesAnything()
+        if let trace { trace.seesAnything() }
         return held
     }
 
-    /// Notes what the read touches, if anybody wants to know.
-    var trace: ReadTrace? { held.trace }
     /// The folder of the store, for errors.
     var path: String { held.path }
     var tables: Tables { context.tables }
