@@ -24,6 +24,7 @@ let package = Package(
         .library(name: "HealthKV", targets: ["HealthKV"]),
         .library(name: "HealthKVSync", targets: ["HealthKVSync"]),
         .library(name: "HealthKitPeer", targets: ["HealthKitPeer"]),
+        .library(name: "AppleHealthExport", targets: ["AppleHealthExport"]),
         // For the tests of apps and of peers that others write.
         .library(name: "HealthKitSimulator", targets: ["HealthKitSimulator"]),
         .library(name: "HealthKVPeerConformance", targets: ["HealthKVPeerConformance"]),
@@ -49,6 +50,7 @@ let package = Package(
         // Without pkgConfig, whose flags would link the system's library beside the one that the trait compiles in.
         .systemLibrary(name: "CSystemLMDB"),
         .systemLibrary(name: "CPrefetch"),
+        .systemLibrary(name: "CZlib"),
         .target(
             name: "LMDBInC",
             dependencies: [
@@ -64,6 +66,9 @@ let package = Package(
             name: "HealthKV", dependencies: ["LMDB", "PageReader", "ColumnFormat", "HealthModel", "Salvage"],
             exclude: leftOut,
             resources: resources, swiftSettings: shared),
+        // Exports of Apple Health, and other people's files.
+        .target(
+            name: "AppleHealthExport", dependencies: ["CZlib", "HealthKV", "HealthModel"], swiftSettings: shared),
         .target(name: "HealthKVSync", dependencies: ["HealthKV"], swiftSettings: shared),
         // What every peer must hold to; it needs no framework for tests.
         .target(name: "HealthKVPeerConformance", dependencies: ["HealthKVSync"], swiftSettings: shared),
@@ -78,7 +83,8 @@ let package = Package(
                 .target(name: "HealthKitSimulator", condition: .when(traits: ["SimulatedHealthKit"])),
             ], swiftSettings: shared),
         .executableTarget(
-            name: "kvinspect", dependencies: ["HealthKV", "LMDB"], path: "tools/kvinspect", swiftSettings: shared),
+            name: "kvinspect", dependencies: ["AppleHealthExport", "HealthKV", "LMDB"], path: "tools/kvinspect",
+            swiftSettings: shared),
         // Three small apps as their developers would write them, on a simulated Apple Health.
         .executableTarget(
             name: "W8Trackr", dependencies: ["HealthKitPeer", "HealthKVSync", "HealthKitSimulator"],
@@ -142,6 +148,9 @@ let package = Package(
                 "HealthKitPeer", "HealthKVSync", "HealthKitSimulator", "TestSupport", "W8Trackr", "Walking", "Diet",
                 "SmallApps",
             ],
+            swiftSettings: shared),
+        .testTarget(
+            name: "AppleHealthExportTests", dependencies: ["AppleHealthExport", "HealthKV", "TestSupport"],
             swiftSettings: shared),
         .testTarget(
             name: "KVInspectTests", dependencies: ["kvinspect", "HealthKV", "TestSupport"], swiftSettings: shared),

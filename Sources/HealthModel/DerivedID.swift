@@ -43,6 +43,12 @@ public enum DerivedID {
         return SampleID(high: high, low: low)
     }
 
+    /// Returns an id that no derived id of the type with this start or a later one precedes.
+    package static func first(_ prefix: Prefix, start: Int64) -> SampleID {
+        let any = id(prefix, start: start, end: start, value: 0, multiplicity: 0)
+        return SampleID(high: any.high, low: any.low & ~0x3FF_FFFF_FFFF)
+    }
+
     /// Returns `true` if an id has the form of a derived id.
     public static func isDerived(_ id: SampleID) -> Bool {
         id.high & 0xF000 == 0x8000 && id.low >> 62 == 2

@@ -1,7 +1,7 @@
 /// Many samples as columns, for bulk import: a few arrays instead of a million values.
 ///
-/// Repeated fields (type, unit, source, flags) form a ``Kind``, referenced by number. Rare fields are stored beside the
-/// columns.
+/// Repeated fields (type, unit, source, device, flags) form a ``Kind``, referenced by number. Rare fields are stored
+/// beside the columns.
 ///
 /// ```swift
 /// var batch = SampleBatch()
@@ -21,6 +21,8 @@ public struct SampleBatch: Sendable {
         public var origin: Sample.Origin
         /// Whether a person typed the samples in.
         public var isUserEntered: Bool
+        /// The hardware that made the measurements, unless the extras of a row name another.
+        public var device: Device?
     }
 
     /// The rarely present fields of one row.
@@ -35,7 +37,7 @@ public struct SampleBatch: Sendable {
         public var count = 1
         /// Distinguishes identical rows without ids across all batches of a history: 0 for the first.
         public var multiplicity = 0
-        /// The hardware that made the measurement, if known.
+        /// The hardware that made the measurement, if it is not that of the row's kind.
         public var device: Device?
         /// Further facts by key.
         public var metadata: [String: MetadataValue] = [:]
@@ -112,9 +114,10 @@ public struct SampleBatch: Sendable {
     /// Returns the number of a kind; adds a new kind.
     public mutating func kind(
         _ type: SampleType, _ unit: HealthUnit, source: Source, origin: Sample.Origin = .imported,
-        isUserEntered: Bool = false
+        isUserEntered: Bool = false, device: Device? = nil
     ) -> Int {
-        let kind = Kind(type: type, unit: unit, source: source, origin: origin, isUserEntered: isUserEntered)
+        let kind = Kind(
+            type: type, unit: unit, source: source, origin: origin, isUserEntered: isUserEntered, device: device)
         if let number = kindNumbers[kind] { return Int(number) }
         precondition(kinds.count < Int(UInt16.max), "a batch holds at most 65,535 kinds")
         kindNumbers[kind] = UInt16(kinds.count)
@@ -125,7 +128,7 @@ public struct SampleBatch: Sendable {
     /// Adds a row with its own id. A batch has ids in all rows or in none.
     ///
     /// - Parameters:
-    ///   - kind: the number of the row's kind, as returned by ``kind(_:_:source:origin:isUserEntered:)``.
+    ///   - kind: the number of the row's kind, as returned by ``kind(_:_:source:origin:isUserEntered:device:)``.
     ///   - start: the start of the row.
     ///   - end: the end of the row; ``Instant/distantFuture`` while it is not known yet.
     ///   - value: the value of the row, in the unit of its kind.
@@ -153,12 +156,15 @@ public struct SampleBatch: Sendable {
 
     /// Adds a sample under the given origin.
     package mutating func append(_ sample: Sample, origin: Sample.Origin) {
+        // Devices that are all different would use up the numbers of kinds.
+        let device = kinds.count < SampleBatch.kindsWithDevice ? sample.device : nil
         let number =
-            kindAmongFew(of: sample, origin)
+            kindAmongFew(of: sample, origin, device)
             ?? kind(
                 sample.type, sample.quantity.unit, source: sample.source, origin: origin,
-                isUserEntered: sample.isUserEntered)
-        if sample.hasNoExtras {
+                isUserEntered: sample.isUserEntered, device: device)
+        let hasOwnDevice = device == nil && sample.device != nil
+        if sample.hasNoExtras, !hasOwnDevice {
             return append(
                 kind: number, start: sample.start, end: sample.end, value: sample.quantity.value, id: sample.id,
                 modified: sample.modified)
@@ -168,7 +174,7 @@ public struct SampleBatch: Sendable {
         rare.version = sample.version
         rare.count = sample.count
         rare.multiplicity = sample.multiplicity
-        rare.device = sample.device
+        if hasOwnDevice { rare.device = sample.device }
         rare.metadata = sample.metadata
         rare.group = sample.group
         if sample.rare != nil {
@@ -185,15 +191,17 @@ public struct SampleBatch: Sendable {
 
     /// Returns the number of a sample's kind if it is among the first few kinds. Most batches have few kinds, and
     /// hashing one costs more than these comparisons.
-    private func kindAmongFew(of sample: Sample, _ origin: Sample.Origin) -> Int? {
+    private func kindAmongFew(of sample: Sample, _ origin: Sample.Origin, _ device: Device?) -> Int? {
         (0..<min(kinds.count, SampleBatch.fewKinds)).first { number in
             kinds[number].type == sample.type && kinds[number].unit == sample.quantity.unit
                 && kinds[number].origin == origin && kinds[number].isUserEntered == sample.isUserEntered
-                && kinds[number].source == sample.source
+                && kinds[number].source == sample.source && kinds[number].device == device
         }
     }
 
     private static let fewKinds = 8
+    /// So many kinds may name a device; a sample of a further kind keeps its device among the extras.
+    private static let kindsWithDevice = 4_096
 
     /// Sets the rare fields of a row.
     public mutating func setExtras(_ rare: Extras, row: Int) {
@@ -248,7 +256,8 @@ public struct SampleBatch: Sendable {
             kind.type, values[row], kind.unit, from: start, to: end, source: kind.source,
             id: derivesIDs ? derivedID(row: row, multiplicity: rare.multiplicity) : ids[row],
             syncIdentifier: rare.syncIdentifier, version: rare.version, origin: kind.origin,
-            isUserEntered: kind.isUserEntered, device: rare.device, metadata: rare.metadata, group: rare.group)
+            isUserEntered: kind.isUserEntered, device: rare.device ?? kind.device, metadata: rare.metadata,
+            group: rare.group)
         sample.modified = modified(at: row)
         sample.count = rare.count
         sample.multiplicity = rare.multiplicity
@@ -267,10 +276,10 @@ public struct SampleBatch: Sendable {
 }
 
 extension Sample {
-    /// Whether the sample has none of the fields in ``SampleBatch/Extras``.
+    /// Whether the sample has none of the fields in ``SampleBatch/Extras``, apart from a device.
     fileprivate var hasNoExtras: Bool {
-        syncIdentifier == nil && version == 0 && count == 1 && multiplicity == 0 && device == nil && metadata.isEmpty
-            && group == nil && rare == nil
+        syncIdentifier == nil && version == 0 && count == 1 && multiplicity == 0 && metadata.isEmpty && group == nil
+            && rare == nil
     }
 }
 

@@ -36,10 +36,12 @@ has_any() {  # has_any COMMAND...: succeeds if one of them is installed
     return 1
 }
 
-need_lmdb() {
+# What building the package needs.
+need_libraries() {
     need_swift
     need pkg-config pkgconf has_any pkg-config
     need liblmdb-dev lmdb pkg-config --exists lmdb
+    need zlib1g-dev zlib has_zlib
 }
 
 # Independent programs that check a store.
@@ -60,7 +62,8 @@ need_contestants() {
     need python3-venv python3 python3 -c 'import ensurepip, venv'
 }
 
-# SQLite is in the SDK of macOS.
+# Both are in the SDK of macOS.
+has_zlib() { [ "$(uname -s)" = Darwin ] || pkg-config --exists zlib; }
 has_sqlite() { [ "$(uname -s)" = Darwin ] || pkg-config --exists sqlite3; }
 has_rocksdb() { pkg-config --exists rocksdb || [ -f /usr/include/rocksdb/c.h ]; }
 

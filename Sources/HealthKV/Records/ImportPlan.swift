@@ -7,6 +7,8 @@ struct ImportKind {
     var unit: UInt32
     var revision: UInt32
     var flags: StoredRow.Flags
+    /// The number of the device, or 0.
+    var device: UInt32
     var prefix: DerivedID.Prefix
     var sampleType: SampleType
     var sampleUnit: HealthUnit

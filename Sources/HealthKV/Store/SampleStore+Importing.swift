@@ -54,3 +54,15 @@ extension SampleStore {
         return report
     }
 }
+
+extension HistoryRun {
+    /// Begins an import into a store.
+    package convenience init(in store: SampleStore) throws {
+        self.init(firstCommit: try store.blockingRead { $0.context.lastCommit } + 1)
+    }
+}
+
+extension WriteTransaction {
+    /// Counts one more batch of an import as stored.
+    package mutating func countBatch(of job: String) throws { try ImportJob.advance(job: job, in: &self) }
+}

@@ -19,6 +19,8 @@ struct Tombstone: Sendable, Equatable {
     var time: Int64
     /// The group of the sample.
     var group: String?
+    /// Where the sample was, if it was known here.
+    var place: DeletedPlace?
 
     var clock: ChangeClock { ChangeClock(time: Instant(nanoseconds: clockTime), replica: clockReplica) }
 
@@ -46,7 +48,8 @@ struct Tombstone: Sendable, Equatable {
         record.append(commit)
         record.append(ordinal)
         record.append(time)
-        if group != nil { record.append(group) }
+        if group != nil || place != nil { record.append(group) }
+        place?.append(to: &record)
         return record.value(table: .tombstones, key: key, stamp: stamp)
     }
 
@@ -65,6 +68,7 @@ struct Tombstone: Sendable, Equatable {
         self.ordinal = ordinal
         self.time = time
         group = row.rare?.group
+        place = DeletedPlace(of: row)
     }
 
     /// Creates the tombstone of a deletion that another store recorded.
@@ -95,8 +99,31 @@ struct Tombstone: Sendable, Equatable {
         ordinal = try record.read(UInt32.self)
         time = try record.read(Int64.self)
         group = record.isAtEnd ? nil : try record.readOptionalText()
+        place = record.isAtEnd ? nil : try DeletedPlace(&record)
         // Readers continue after the id that a tombstone names.
         guard !TombstoneTable.isByID(key) || key == TombstoneTable.key(id) else { throw FormatError(.misplaced, "id") }
+    }
+}
+
+/// When a deleted sample was, and which revision of a source wrote it: by this an import recognises a sample that a
+/// file gives without an id. The value is not kept: nobody wants it any more.
+struct DeletedPlace: Sendable, Equatable {
+    var start: Int64
+    var end: Int64
+    var revision: UInt32
+
+    init(of row: StoredRow) { (start, end, revision) = (row.start, row.end, row.revision) }
+
+    init(_ record: inout RecordReader) throws(FormatError) {
+        start = try record.read(Int64.self)
+        end = try record.read(Int64.self)
+        revision = try record.read(UInt32.self)
+    }
+
+    func append(to record: inout RecordWriter) {
+        record.append(start)
+        record.append(end)
+        record.append(revision)
     }
 }
 

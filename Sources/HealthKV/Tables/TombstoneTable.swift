@@ -115,6 +115,13 @@ enum TombstoneTable {
         if isNew { try IdentityIndex.addRecent(tombstone.entry(key: key, txn.state.header.hashKey), 1, in: &txn) }
     }
 
+    /// Forgets where a deleted sample was: another sample has taken its place, and no third one is meant by it.
+    static func forgetPlace(of id: SampleID, in txn: inout WriteTransaction) throws {
+        guard var tombstone = try tombstone(id, in: txn.snapshot), tombstone.place != nil else { return }
+        tombstone.place = nil
+        try put(tombstone, key(id), in: &txn)
+    }
+
     /// Removes one row of the table together with its entry in the index.
     @discardableResult
     static func remove(_ tombstone: Tombstone, _ key: [UInt8], in txn: inout WriteTransaction) throws -> Bool {

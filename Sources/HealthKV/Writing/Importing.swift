@@ -95,7 +95,7 @@ enum Importing {
         return report
     }
 
-    private static func plan(_ batch: SampleBatch, in txn: inout WriteTransaction) throws -> ImportPlan {
+    static func plan(_ batch: SampleBatch, in txn: inout WriteTransaction) throws -> ImportPlan {
         var kinds: [ImportKind] = []
         for kind in batch.kinds {
             let source = kind.source == .thisApp ? txn.environment.source : kind.source
@@ -110,8 +110,8 @@ enum Importing {
             kinds.append(
                 ImportKind(
                     type: type, unit: try NameTable.number(of: kind.unit, in: &txn), revision: revision, flags: flags,
-                    prefix: prefix,
-                    sampleType: kind.type, sampleUnit: kind.unit))
+                    device: try NameTable.number(of: kind.device, in: &txn), prefix: prefix, sampleType: kind.type,
+                    sampleUnit: kind.unit))
         }
         let ids = batch.derivesIDs ? ImportPlan.derivedIDs(batch, kinds) : batch.ids
         return ImportPlan(
@@ -250,16 +250,17 @@ enum Importing {
         // units would take longer than the rest of a row.
         let heads = plan.kinds.map { kind in
             let isAuthored = !kind.flags.contains(.imported)
-            return (kind.unit, kind.revision, isAuthored ? kind.flags.union(.syncIsID) : kind.flags)
+            return (kind.unit, kind.revision, isAuthored ? kind.flags.union(.syncIsID) : kind.flags, kind.device)
         }
         var rows: [StoredRow] = []
         rows.reserveCapacity(part.count)
         for index in part.lazy.map(Int.init) {
-            let (unit, revision, flags) = heads[Int(batch.kindOfRow[index])]
+            let (unit, revision, flags, device) = heads[Int(batch.kindOfRow[index])]
             var row = StoredRow(
                 start: batch.starts[index], end: batch.ends[index], id: plan.ids[index], value: batch.values[index],
                 unit: unit, revision: revision, flags: flags, version: 1, clockTime: clock.time.nanoseconds,
                 clockReplica: clock.replica, commit: txn.commit, ordinal: txn.state.takeOrdinal())
+            row.device = device
             if batch.derivesIDs || !plan.derived.isEmpty && plan.derived[index] { row.flags.insert(.derivedID) }
             let rare = batch.extras.isEmpty ? nil : batch.extras[index]
             if let modified = rare?.modified ?? (batch.clocks.isEmpty ? nil : batch.clocks[index]) {
@@ -275,7 +276,7 @@ enum Importing {
 
     private static func set(_ rare: SampleBatch.Extras, _ row: inout StoredRow, in txn: inout WriteTransaction) throws {
         row.version = max(1, rare.version)
-        row.device = try NameTable.number(of: rare.device, in: &txn)
+        if let device = rare.device { row.device = try NameTable.number(of: device, in: &txn) }
         row.count = Int32(rare.count)
         row.multiplicity = Int32(rare.multiplicity)
         var content = RareFields.Content(rare)
@@ -384,7 +385,7 @@ extension ImportPlan {
         let kind = kinds[Int(batch.kindOfRow[row])]
         return stored.value.bitPattern == batch.values[row].bitPattern && stored.unit == kind.unit
             && stored.revision == kind.revision
-            && stored.flags.contains(.userEntered) == kind.flags.contains(.userEntered) && stored.device == 0
+            && stored.flags.contains(.userEntered) == kind.flags.contains(.userEntered) && stored.device == kind.device
             && stored.count == 1 && Int(stored.multiplicity) == (multiplicities[row] ?? 0)
             && !(stored.rare?.saysMore ?? false)
     }

@@ -35,8 +35,10 @@ extension WriteTransaction {
             txn.state.importClock = ChangeClock(time: time, replica: txn.state.header.replica)
             defer { txn.state.importClock = nil }
             let first = txn.state.ordinal
+            let adoption = try HistoryAdoption.find(batch, in: &txn)
             let report = try Importing.importValid(batch, in: &txn)
             try Importing.orderAsFed(batch, written: time, behind: ordersHeld ? nil : first, in: &txn)
+            if !adoption.isEmpty { try adoption.finish(batch, in: &txn) }
             return report
         }
     }

@@ -9,7 +9,7 @@ extension HealthUnit {
     /// Returns `value` of this unit in another. For two units with fixed numbers the result is the value times a
     /// product of whole numbers, divided by another such product, in doubles. For all other units it is the double
     /// nearest to the exact result.
-    func derivedForm(_ value: Double, in other: HealthUnit) -> Double? {
+    package func derivedForm(_ value: Double, in other: HealthUnit) -> Double? {
         if self == other { return value }
         guard isCompatible(with: other) else { return nil }
         guard number > 0, other.number > 0 else { return definition.convert(value, to: other.definition) }

@@ -12,6 +12,7 @@ struct EveryVerbTests {
     init() throws {
         bench = try Workbench()
         operation = try SyncFixture(bench, "S").operations[0].id
+        try Data(Fixture.export.utf8).write(to: bench.folder.appendingPathComponent("export.xml"))
     }
 
     /// The arguments of a successful run of the verb; unique copies allow repeated runs.
@@ -20,6 +21,7 @@ struct EveryVerbTests {
         case "help": [verb.name]
         case "completions": [verb.name, "bash"]
         case "watch": [verb.name, "S", "--interval", "0.01", "--count", "2"]
+        case "import": [verb.name, "S", "export.xml"]
         case "get": [verb.name, "S", Fixture.weight]
         case "scan", "stats": [verb.name, "S", "--type", "stepCount"]
         case "repair": [verb.name, "S", "--dry-run"]
@@ -67,7 +69,7 @@ struct EveryVerbTests {
             #expect(try self.run(words + ["--tz", "Asia/Kathmandu"]).code == 0, "\(words)")
         }
         #expect(try bench.run("anchors", "S").lines().count == 2, "only the right zone has reset anything")
-        #expect(try bench.run("hash", "S").output != hash, "only load has changed something")
+        #expect(try bench.run("hash", "S").output != hash, "only load and import have changed something")
     }
 
     @Test("Every verb prints JSON in an envelope, JSON Lines without one, and CSV and a table if it has columns")

@@ -72,18 +72,6 @@ struct UsageTests {
                 """)
     }
 
-    @Test("Verbs that are only planned are unknown")
-    func laterVerbs() throws {
-        let later = [
-            "import", "export",
-        ]
-        let help = try bench.run("help").output
-        for verb in later {
-            #expect(try bench.run(verb, "S").code == 64)
-            #expect(!help.contains("  \(verb) "))
-        }
-    }
-
     @Test("Options may be anywhere, with a space or an equals sign, and -- ends them")
     func options() throws {
         let verb = ScanVerb.description

@@ -191,4 +191,14 @@ enum Fixture {
         {"id":"\(weight)","type":"bodyMass","start":"2024-05-31T06:30:00.123456789+02:00","value":72.4,"unit":"kg","source":{"name":"Scale","bundle":"com.example.scale","version":"2.1","product":"S1","system":"4"},"syncIdentifier":"weight-1","syncVersion":3,"modified":"2024-05-31T07:00:00Z","replica":9,"origin":"authored","userEntered":true,"count":2,"device":{"name":"Scale","model":"S1"},"metadata":{"text":"a\\nb","number":-0.0,"flag":true,"day":{"date":"2024-01-01T00:00:00Z"},"goal":{"value":70,"unit":"kg"},"least":1e-300},"group":"morning"}
 
         """
+
+    /// A small export of Apple Health, of which one record cannot be read.
+    static let export = """
+        <?xml version="1.0" encoding="UTF-8"?>
+        <HealthData locale="en_US">
+         <Record type="HKQuantityTypeIdentifierStepCount" sourceName="Phone" unit="count" creationDate="2024-07-01 08:10:00 +0200" startDate="2024-07-01 08:00:00 +0200" endDate="2024-07-01 08:10:00 +0200" value="120"/>
+         <Record type="HKQuantityTypeIdentifierBodyMass" sourceName="Scale" unit="kg" creationDate="2024-07-01 08:00:00 +0200" startDate="2024-07-01 08:00:00 +0200" endDate="2024-07-01 08:00:00 +0200" value="72.5"/>
+        </HealthData>
+
+        """
 }

@@ -1,0 +1,136 @@
+import HealthKV
+import HealthModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What a person has of an export: the archive, the folder that was in it, the XML file alone, or a stream.
+struct ExportFile {
+    /// Gives the XML.
+    let source: any ByteSource
+    /// The size of the XML in bytes; `nil` for a stream.
+    let size: Int?
+    /// Identifies the file when it is read again; `nil` for a stream.
+    let fingerprint: String?
+    /// Files beside the XML that no import takes, by kind.
+    let others: [(kind: String, bytes: Int)]
+
+    /// The main file names itself within so many bytes, whatever it is called.
+    private static let firstBytes = 4_096
+    private static let marks = [Array("<!DOCTYPE HealthData".utf8), Array("<HealthData".utf8)]
+
+    init(_ path: String) throws {
+        if path == "-" {
+            self.init(source: try FileSource(path: path), size: nil, fingerprint: nil, others: [])
+            return
+        }
+        if try FileManager.default.attributesOfItemIfThere(path) == .typeDirectory {
+            try self.init(folder: path)
+        } else if try ZipArchive.isZip(path: path) {
+            try self.init(archive: path)
+        } else {
+            let source = try FileSource(path: path)
+            self.init(
+                source: source, size: source.size,
+                fingerprint: source.size == nil ? nil : try ExportFile.fingerprint(FileSource(path: path), source.size),
+                others: [])
+        }
+    }
+
+    private init(source: any ByteSource, size: Int?, fingerprint: String?, others: [(kind: String, bytes: Int)]) {
+        self.source = source
+        self.size = size
+        self.fingerprint = fingerprint
+        self.others = others
+    }
+
+    private init(archive path: String) throws {
+        let archive = try ZipArchive(path: path)
+        let entries = archive.entries.filter { !$0.isFolder && !$0.isAppleDouble }
+        var main: ZipEntry?
+        var failure: (any Error)?
+        for entry in entries where ExportFile.isXML(entry.name) {
+            do {
+                var source = try archive.source(of: entry) as any ByteSource
+                if try ExportFile.isMain(&source) {
+                    main = entry
+                    break
+                }
+            } catch {
+                failure = error
+            }
+        }
+        guard let main else { throw failure ?? HealthImportError.noExport }
+        let others = entries.filter { $0.offset != main.offset }
+        self.init(
+            source: try archive.source(of: main), size: main.size,
+            fingerprint: try ExportFile.fingerprint(archive.source(of: main), main.size),
+            others: others.compactMap { entry in ExportFile.kind(of: entry.name).map { ($0, entry.size) } })
+    }
+
+    private init(folder path: String) throws {
+        var main: String?
+        var others: [(kind: String, bytes: Int)] = []
+        for name in try FileManager.default.subpathsOfDirectory(atPath: path).sorted() {
+            let file = path + "/" + name
+            guard let attributes = try? FileManager.default.attributesOfItem(atPath: file),
+                attributes[.type] as? FileAttributeType == .typeRegular
+            else { continue }
+            let isHidden = name.split(separator: "/").contains { $0.hasPrefix("._") || $0 == "__MACOSX" }
+            if main == nil, !isHidden, ExportFile.isXML(name) {
+                var source = try FileSource(path: file) as any ByteSource
+                if try ExportFile.isMain(&source) {
+                    main = file
+                    continue
+                }
+            }
+            guard !isHidden, let kind = ExportFile.kind(of: name) else { continue }
+            others.append((kind, attributes[.size] as? Int ?? 0))
+        }
+        guard let main else { throw HealthImportError.noExport }
+        let source = try FileSource(path: main)
+        self.init(
+            source: source, size: source.size,
+            fingerprint: try ExportFile.fingerprint(FileSource(path: main), source.size), others: others)
+    }
+
+    private static func isXML(_ name: String) -> Bool { name.lowercased().hasSuffix(".xml") }
+
+    private static func isMain(_ source: inout any ByteSource) throws -> Bool {
+        var bytes: [UInt8] = []
+        while bytes.count < firstBytes, try source.read(into: &bytes, atMost: firstBytes - bytes.count) > 0 {}
+        return marks.contains { bytes.span.firstPlace(of: $0, from: 0) != nil }
+    }
+
+    /// Returns what kind of file stands beside the main one.
+    private static func kind(of name: String) -> String? {
+        let lower = name.lowercased()
+        if lower.hasSuffix(".gpx") { return "WorkoutRoute" }
+        if lower.hasSuffix(".json") { return "ClinicalRecord" }
+        if lower.hasSuffix(".csv") { return "Electrocardiogram" }
+        return lower.hasSuffix("cda.xml") ? "ClinicalDocument" : lower.hasSuffix(".xml") ? "Document" : nil
+    }
+
+    /// Returns a text that tells this file from others: its size, and the hash of its first megabyte.
+    private static func fingerprint(_ source: some ByteSource, _ size: Int?) throws -> String {
+        var source = source
+        var bytes: [UInt8] = []
+        while bytes.count < 1 << 20, try source.read(into: &bytes, atMost: 1 << 20 - bytes.count) > 0 {}
+        var digest = SHA256()
+        digest.update(bytes)
+        return "\(size ?? 0) " + digest.finalize().prefix(16).map { String($0, radix: 16) }.joined(separator: ".")
+    }
+}
+
+extension FileManager {
+    /// Returns the kind of a file; `nil` if there is none.
+    fileprivate func attributesOfItemIfThere(_ path: String) throws -> FileAttributeType? {
+        guard fileExists(atPath: path) else { return nil }
+        // A link stands for what it leads to.
+        let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+        return try attributesOfItem(atPath: target)[.type] as? FileAttributeType
+    }
+}

@@ -1,0 +1,412 @@
+import HealthKV
+
+/// Reads an export from its first byte to its last and passes on what it finds. It holds one element at a time.
+struct ExportReader {
+    /// Bytes that are read at once.
+    private static let piece = 1 << 20
+    /// An element that is longer than this counts as broken.
+    private static let longestElement = 16 << 20
+    /// The root begins within so many bytes, or the file is no export.
+    private static let longestHead = 1 << 20
+
+    /// Where the bytes at hand begin in the file.
+    private var offset = 0
+    private var place = 0
+    private var isAtEnd = false
+    private var scanner = ElementScanner()
+    private var records = RecordReader()
+    private var fast: [FastRecord] = []
+    private var nextFast = 0
+    private var generation = 0
+    private var known = KnownMetadata<(extras: SampleBatch.Extras?, isUserEntered: Bool)>()
+    private var correlations = TwinCounter()
+
+    private static let root = Array("<HealthData".utf8)
+    private static let rootEnd = Array("</HealthData".utf8)
+    private static let entity = Array("<!ENTITY".utf8)
+    private static let recordStart = Array("<Record".utf8)
+    private static let recordEnd = Array("</Record>".utf8)
+    private static let creation = Array(" creationDate=\"".utf8)
+
+    /// Records of a few sources alternate; so many heads are remembered.
+    private static let mostHeads = 8
+
+    /// Takes what was not taken.
+    typealias Quarantine = (Quarantined) throws -> Void
+    /// Told how many bytes were read.
+    typealias Progress = (Int) throws -> Void
+
+    /// Reads everything that a source gives.
+    mutating func read(
+        _ source: some ByteSource, into sink: inout RecordSink, _ quarantine: Quarantine, _ progress: Progress
+    ) throws {
+        var source = source
+        var buffer: [UInt8] = []
+        place = try ExportReader.readHead(&source, &buffer)
+        while true {
+            let isDone = try readElements(buffer.span, &sink, quarantine)
+            try progress(offset + place)
+            if isDone { return }
+            if isAtEnd { break }
+            if place > 0 {
+                buffer.removeFirst(place)
+                offset += place
+                place = 0
+            }
+            isAtEnd = try source.read(into: &buffer, atMost: ExportReader.piece) == 0
+        }
+        sink.report.isCutOff = true
+    }
+
+    /// Passes over everything before the root. The document type says nothing that real files obey. Returns where the
+    /// first element may stand.
+    private static func readHead(_ source: inout some ByteSource, _ buffer: inout [UInt8]) throws -> Int {
+        while true {
+            if let end = try headEnd(buffer.span) { return end }
+            let count = try source.read(into: &buffer, atMost: piece)
+            guard count > 0, buffer.count < longestHead + piece else { throw HealthImportError.noExport }
+        }
+    }
+
+    /// Returns where the tag of the root ends; `nil` if it is not there yet.
+    private static func headEnd(_ bytes: borrowing Span<UInt8>) throws -> Int? {
+        guard let start = bytes.firstPlace(of: root, from: 0), let end = bytes.firstPlace(of: [0x3E], from: start)
+        else {
+            return nil
+        }
+        guard bytes.firstPlace(of: entity, from: 0, to: start) == nil else { throw HealthImportError.entities }
+        return end + 1
+    }
+
+    /// Reads all elements that the bytes hold in full. Returns `true` at the end of the root.
+    private mutating func readElements(
+        _ bytes: borrowing Span<UInt8>, _ sink: inout RecordSink, _ quarantine: Quarantine
+    ) throws -> Bool {
+        while true {
+            if sink.generation != generation {
+                generation = sink.generation
+                fast = []
+                nextFast = 0
+            }
+            let start = bytes.skippingSpace(from: place)
+            guard start < bytes.count else {
+                place = start
+                return false
+            }
+            if bytes[start] != 0x3C {
+                guard let next = try passOver(bytes, from: start, "text that belongs to no element", &sink, quarantine)
+                else {
+                    return false
+                }
+                place = next
+                continue
+            }
+            if try readFast(bytes, at: start, &sink) { continue }
+            if bytes.matches(ExportReader.rootEnd, at: start) {
+                place = start
+                return true
+            }
+            switch scanner.step(bytes, at: start) {
+            case .ignored(let end): place = end
+            case .closing(_, let end):
+                // What it closed was broken, and is counted there.
+                place = end
+            case .element:
+                try take(bytes, &sink, quarantine)
+                place = scanner.element.range.upperBound
+            case .incomplete where bytes.count - start < ExportReader.longestElement && !isAtEnd:
+                place = start
+                return false
+            case .incomplete, .broken:
+                guard let next = try mend(bytes, from: start, &sink, quarantine) else { return false }
+                place = next
+            }
+        }
+    }
+
+    // MARK: The ordinary line
+
+    /// Reads a record whose first attributes were those of an earlier one. Returns `false` if it is no such record.
+    @inline(__always)
+    private mutating func readFast(
+        _ bytes: borrowing Span<UInt8>, at start: Int, _ sink: inout RecordSink
+    ) throws -> Bool {
+        for index in fast.indices where bytes.matches(fast[index].head, at: start) {
+            guard let line = FastRecord.line(bytes, behind: start + fast[index].head.count),
+                let value = fastValue(bytes, line.value, index), line.rest + 1 < bytes.count
+            else { return false }
+            var (end, kind) = (line.rest + 2, fast[index].kind)
+            var extras: SampleBatch.Extras?
+            if bytes[line.rest] == 0x3E {
+                guard let found = known.find(bytes, at: line.rest) else { return false }
+                end = found.end
+                extras = found.content.extras
+                if found.content.isUserEntered {
+                    guard let entered = fast[index].enteredKind else { return false }
+                    kind = entered
+                }
+            } else if bytes[line.rest] != 0x2F || bytes[line.rest + 1] != 0x3E {
+                return false
+            }
+            try sink.add(
+                kind: kind, start: line.start, end: line.end, value: value, created: line.created, extras: extras,
+                isWanted: fast[index].isWanted)
+            place = end
+            return true
+        }
+        return false
+    }
+
+    @inline(__always)
+    private func fastValue(_ bytes: borrowing Span<UInt8>, _ range: Range<Int>, _ index: Int) -> Double? {
+        guard let cases = fast[index].cases else { return ExportNumbers.read(bytes, range) }
+        for known in cases
+        where known.text.count == range.count && bytes.matches(known.text, at: range.lowerBound) {
+            return known.number
+        }
+        return nil
+    }
+
+    /// Remembers the head of a record that was read in full, and its metadata.
+    private mutating func remember(
+        _ bytes: borrowing Span<UInt8>, _ record: ImportedRecord, _ element: ExportElement, _ sink: inout RecordSink
+    ) {
+        let node = element.nodes[0]
+        guard let created = element.attribute(ExportName.creationDate.bytes, of: node, in: bytes),
+            let value = element.attribute(ExportName.value.bytes, of: node, in: bytes), value.isPlain,
+            let line = FastRecord.line(bytes, behind: created.value.lowerBound), line.value == value.value
+        else { return }
+        let head = bytes.copied(element.range.lowerBound..<created.value.lowerBound)
+        let number = kind(of: record, isUserEntered: record.isUserEntered, &sink)
+        if let index = fast.firstIndex(where: { $0.head == head }) {
+            if record.isUserEntered { fast[index].enteredKind = number } else { fast[index].kind = number }
+            fast[index].cases?.append((bytes.copied(value.value), record.value))
+        } else {
+            var entry = FastRecord(
+                head: head, kind: number, enteredKind: record.isUserEntered ? number : nil,
+                cases: record.type.kind == .quantity ? nil : [(bytes.copied(value.value), record.value)],
+                isWanted: sink.isWanted(record.type, record.source))
+            if record.isUserEntered { entry.kind = kind(of: record, isUserEntered: false, &sink) }
+            if fast.count < ExportReader.mostHeads {
+                fast.append(entry)
+            } else {
+                fast[nextFast] = entry
+                nextFast = (nextFast + 1) % ExportReader.mostHeads
+            }
+        }
+        guard bytes[line.rest] == 0x3E, record.syncIdentifier == nil, record.local.isEmpty else { return }
+        known.remember(
+            bytes.copied(line.rest..<element.range.upperBound), (record.extras, record.isUserEntered))
+    }
+
+    private func kind(of record: ImportedRecord, isUserEntered: Bool, _ sink: inout RecordSink) -> Int {
+        sink.number(
+            of: HistoryBatcher.Kind(
+                type: record.type, unit: record.unit, source: record.source, device: record.device,
+                isUserEntered: isUserEntered))
+    }
+
+    // MARK: Elements
+
+    /// Takes the element that the scanner holds.
+    private mutating func take(
+        _ bytes: borrowing Span<UInt8>, _ sink: inout RecordSink, _ quarantine: Quarantine
+    ) throws {
+        let element = scanner.element
+        var isMended = element.isMended
+        do {
+            switch TopLevel.name(bytes, element.nodes[0].name) {
+            case .record:
+                let record = try records.record(element, 0, bytes, &isMended)
+                if try !takeExact(record, &sink) {
+                    try sink.add(record)
+                    if !isMended { remember(bytes, record, element, &sink) }
+                }
+            case .correlation:
+                let lost = try take(bytes, correlation: element, &isMended, &sink)
+                if lost > 0 { throw RecordReader.Refusal(reason: "a record within it cannot be read") }
+            case .workout:
+                let record = try WorkoutReader.record(element, bytes, &records, &isMended)
+                if try !takeExact(record, &sink) { try sink.add(record) }
+            case .me, .exportDate: return
+            case .some(let kind): return sink.report.keepOut(kind.rawValue, bytes: element.range.count)
+            case nil: throw RecordReader.Refusal(reason: "it is of an unknown kind")
+            }
+            if isMended { sink.report.mended += 1 }
+        } catch let refusal as RecordReader.Refusal {
+            try reject(bytes, element.range, refusal.reason, &sink, quarantine)
+        }
+    }
+
+    /// Takes the records within a correlation, as members of one group. Returns how many cannot be read.
+    private mutating func take(
+        _ bytes: borrowing Span<UInt8>, correlation element: ExportElement, _ isMended: inout Bool,
+        _ sink: inout RecordSink
+    ) throws -> Int {
+        guard let name = records.text(.type, element, element.nodes[0], bytes, &isMended) else {
+            throw RecordReader.Refusal(reason: "it has no type")
+        }
+        let (start, end) = try records.times(element, element.nodes[0], bytes)
+        let source = try records.source(element, element.nodes[0], bytes, &isMended)
+        let prefix = DerivedID.Prefix(type: SampleType(name), source: source.source.identity)
+        let first = DerivedID.id(prefix, start: start, end: end, value: 0, multiplicity: 0)
+        let earlier = correlations.count(first)
+        let id = DerivedID.id(prefix, start: start, end: end, value: 0, multiplicity: earlier)
+        var lost = 0
+        for (number, node) in element.nodes.enumerated()
+        where node.depth == 1 && ExportName.record.isName(of: node, in: bytes) {
+            do {
+                var record = try records.record(element, number, bytes, &isMended)
+                if record.metadata[ExactKeys.sample] != nil { continue }
+                record.group = id.description
+                try sink.add(record, isNested: true)
+            } catch is RecordReader.Refusal {
+                lost += 1
+            }
+        }
+        return lost
+    }
+
+    /// Takes a record that carries the whole sample of a store. Returns `false` if it carries none.
+    private func takeExact(_ record: ImportedRecord, _ sink: inout RecordSink) throws -> Bool {
+        guard !record.metadata.isEmpty, case .string(let text)? = record.metadata[ExactKeys.sample] else {
+            return false
+        }
+        guard let sample = ExactKeys.sample(of: text) else {
+            throw RecordReader.Refusal(reason: "the sample that it carries cannot be read")
+        }
+        try sink.add(exact: sample)
+        return true
+    }
+
+    // MARK: What is broken
+
+    /// Reads what can be read of the broken element at a place. Returns where to go on, or `nil` if more bytes are
+    /// needed to know.
+    private mutating func mend(
+        _ bytes: borrowing Span<UInt8>, from start: Int, _ sink: inout RecordSink, _ quarantine: Quarantine
+    ) throws -> Int? {
+        if bytes.matches(Array("<Correlation".utf8), at: start) {
+            return try mend(bytes, correlationFrom: start, &sink, quarantine)
+        }
+        guard let end = end(bytes, ofBrokenAt: start, isOutside: false) else { return nil }
+        if end == bytes.count {
+            // Nobody knows how it went on.
+            try reject(bytes, start..<end, "the file ends within it", &sink, quarantine)
+            return end
+        }
+        try mend(bytes, start..<end, group: nil, &sink, quarantine)
+        return end
+    }
+
+    /// Returns where a broken element ends: where the next one begins.
+    private func end(_ bytes: borrowing Span<UInt8>, ofBrokenAt start: Int, isOutside: Bool) -> Int? {
+        if let next = TopLevel.next(bytes, from: start + 1, isOutside: isOutside) { return next }
+        return isAtEnd || bytes.count - start >= ExportReader.longestElement ? bytes.count : nil
+    }
+
+    /// Reads a broken correlation: its members are indented more than what stands outside.
+    private mutating func mend(
+        _ bytes: borrowing Span<UInt8>, correlationFrom start: Int, _ sink: inout RecordSink, _ quarantine: Quarantine
+    ) throws -> Int? {
+        let closing = Array("</Correlation>".utf8)
+        guard let outside = end(bytes, ofBrokenAt: start, isOutside: true) else { return nil }
+        var end = outside
+        if let close = bytes.firstPlace(of: closing, from: start, to: outside) { end = close + closing.count }
+        let members = TopLevel.next(bytes, from: start + 1).map { min($0, end) } ?? end
+        var group: String?
+        if let head = ElementMender().mend(bytes, in: start..<members), let node = head.nodes.first {
+            var isMended = true
+            let type = records.text(.type, head, node, bytes, &isMended)
+            let source = try? records.source(head, node, bytes, &isMended)
+            if let type, let source, let (from, to) = try? records.times(head, node, bytes) {
+                let prefix = DerivedID.Prefix(type: SampleType(type), source: source.source.identity)
+                let first = DerivedID.id(prefix, start: from, end: to, value: 0, multiplicity: 0)
+                let earlier = correlations.count(first)
+                group = DerivedID.id(prefix, start: from, end: to, value: 0, multiplicity: earlier).description
+            }
+        }
+        if group != nil {
+            sink.report.mended += 1
+        } else {
+            try reject(bytes, start..<members, "it is broken", &sink, quarantine)
+        }
+        var place = members
+        while place < end {
+            let next = TopLevel.next(bytes, from: place + 1).map { min($0, end) } ?? end
+            if case .element = scanner.step(bytes, at: place), scanner.element.range.upperBound <= next {
+                let element = scanner.element
+                var isMended = element.isMended
+                do {
+                    try add(bytes, element, group: group, &isMended, &sink)
+                    if isMended { sink.report.mended += 1 }
+                } catch let refusal as RecordReader.Refusal {
+                    try reject(bytes, element.range, refusal.reason, &sink, quarantine)
+                }
+            } else {
+                try mend(bytes, place..<next, group: group, &sink, quarantine, isNested: true)
+            }
+            place = next
+        }
+        return end
+    }
+
+    private mutating func add(
+        _ bytes: borrowing Span<UInt8>, _ element: ExportElement, group: String?, _ isMended: inout Bool,
+        _ sink: inout RecordSink
+    ) throws {
+        var record = try records.record(element, 0, bytes, &isMended)
+        record.group = group
+        try sink.add(record, isNested: true)
+    }
+
+    /// Reads a broken record or workout, or puts it into quarantine.
+    private mutating func mend(
+        _ bytes: borrowing Span<UInt8>, _ range: Range<Int>, group: String?, _ sink: inout RecordSink,
+        _ quarantine: Quarantine, isNested: Bool = false
+    ) throws {
+        do {
+            guard let element = ElementMender().mend(bytes, in: range), let node = element.nodes.first else {
+                throw RecordReader.Refusal(reason: "it is broken")
+            }
+            var isMended = true
+            switch TopLevel.name(bytes, node.name) {
+            case .record:
+                var record = try records.record(element, 0, bytes, &isMended)
+                record.group = group
+                try sink.add(record, isNested: isNested)
+                sink.report.mended += 1
+            case .me, .exportDate: sink.report.mended += 1
+            default: throw RecordReader.Refusal(reason: "it is broken")
+            }
+        } catch let refusal as RecordReader.Refusal {
+            try reject(bytes, range, refusal.reason, &sink, quarantine)
+        }
+    }
+
+    /// Passes over bytes that are no element. Returns where to go on.
+    private mutating func passOver(
+        _ bytes: borrowing Span<UInt8>, from start: Int, _ reason: String, _ sink: inout RecordSink,
+        _ quarantine: Quarantine
+    ) throws -> Int? {
+        var end = start
+        while end < bytes.count, bytes[end] != 0x3C { end += 1 }
+        guard end < bytes.count || isAtEnd || end - start >= ExportReader.piece else { return nil }
+        try reject(bytes, start..<end, reason, &sink, quarantine)
+        return end
+    }
+
+    private func reject(
+        _ bytes: borrowing Span<UInt8>, _ range: Range<Int>, _ reason: String, _ sink: inout RecordSink,
+        _ quarantine: Quarantine
+    ) throws {
+        sink.report.quarantined += 1
+        // White space behind a part belongs to nothing.
+        var end = range.upperBound
+        while end > range.lowerBound, isSpace(bytes[end - 1]) { end -= 1 }
+        try quarantine(
+            Quarantined(
+                offset: offset + range.lowerBound, reason: reason,
+                bytes: bytes.copied(range.lowerBound..<end)))
+    }
+}

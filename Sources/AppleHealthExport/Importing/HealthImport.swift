@@ -1,0 +1,86 @@
+import HealthKV
+
+/// Imports an export of Apple Health: `export.zip`, the folder that was in it, its XML file, or a stream of that.
+///
+/// An export names no ids. A record is the sample that the store holds if type, name of the source, start and end are
+/// equal and the values differ by less than half a unit of the coarser printed digit, in whatever unit each is. So
+/// importing a file again adds nothing, a later export adds only what is new, and what was deleted here stays away.
+///
+/// ```swift
+/// let report = try HealthImport().run("export.zip", into: store)
+/// print(report.inserted, report.unchanged)
+/// ```
+///
+/// An import that was interrupted goes on where it stopped when it is run again with the same file and options.
+public struct HealthImport: Sendable {
+    /// The types to import; `nil` for all.
+    public var types: Set<SampleType>?
+    /// The names of the sources to import; `nil` for all.
+    public var sources: Set<String>?
+    /// Imports only samples that start in this range.
+    public var range = TimeRange.all
+    /// Whether to find out only what an import would do.
+    public var isDryRun = false
+
+    /// Creates an import of everything.
+    public init() {}
+
+    /// A part of a file that was not taken.
+    public struct QuarantinedPart: Sendable, Hashable {
+        /// Where the part begins in the XML, in bytes.
+        public let offset: Int
+        /// Why it was not taken.
+        public let reason: String
+        /// The part as it stands in the file.
+        public let bytes: [UInt8]
+    }
+
+    /// How far an import is.
+    public struct Progress: Sendable, Hashable {
+        /// The bytes of XML that were read.
+        public let bytes: Int
+        /// The bytes of XML that there are; `nil` if that is not known.
+        public let total: Int?
+    }
+
+    /// Reads a file and stores its samples.
+    ///
+    /// - Parameters:
+    ///   - path: an archive, a folder, an XML file, or `-` for the standard input.
+    ///   - store: the store; `nil` to read only, which counts every wanted record as new.
+    ///   - quarantine: takes each part that was not taken.
+    ///   - progress: told after each megabyte. The import ends with the error that it throws; what is stored stays.
+    /// - Throws: ``HealthImportError`` if the file is no export, and the errors of file and store.
+    @discardableResult
+    public func run(
+        _ path: String, into store: SampleStore?, quarantine: (QuarantinedPart) throws -> Void = { _ in },
+        progress: (Progress) throws -> Void = { _ in }
+    ) throws -> HealthImportReport {
+        let file = try ExportFile(path)
+        let job = file.fingerprint.map { "\($0) \(options)" }
+        let writer = try store.map { try HistoryWriter($0, job: job, isDryRun: isDryRun) }
+        var sink = RecordSink(writer, WantedRecords(types: types, sources: sources, range: range))
+        for other in file.others { sink.report.keepOut(other.kind, bytes: other.bytes) }
+        var reader = ExportReader()
+        do {
+            try reader.read(
+                file.source, into: &sink,
+                { try quarantine(QuarantinedPart(offset: $0.offset, reason: $0.reason, bytes: $0.bytes)) },
+                { try progress(Progress(bytes: $0, total: file.size)) })
+        } catch {
+            // What was read before is sound.
+            try? sink.finish(isWhole: false)
+            throw error
+        }
+        try sink.finish(isWhole: true)
+        if let store, !isDryRun { while try store.maintain(budget: .milliseconds(200)) {} }
+        return sink.report
+    }
+
+    /// The options that decide how batches are cut, as a part of the name under which an import goes on.
+    private var options: String {
+        let types = types.map { $0.map(\.identifier).sorted().joined(separator: ",") } ?? "*"
+        let sources = sources.map { $0.sorted().joined(separator: ",") } ?? "*"
+        return "\(types) \(sources) \(range.from.nanoseconds) \(range.to.nanoseconds)"
+    }
+}

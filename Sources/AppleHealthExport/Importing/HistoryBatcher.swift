@@ -1,0 +1,95 @@
+import HealthKV
+
+/// Collects records in batches, and gives each the id that derives from its content.
+struct HistoryBatcher {
+    private(set) var batch = SampleBatch()
+    /// What ids derive from, for each kind of the batch.
+    private var origins: [Origin] = []
+    private var twins = TwinCounter()
+    /// Records within a correlation stand at the top level once more, and are counted for themselves.
+    private var nestedTwins = TwinCounter()
+
+    private struct Origin {
+        var prefix: DerivedID.Prefix
+        /// The unit to convert to; `nil` if values are taken as they are.
+        var target: HealthUnit?
+    }
+
+    /// The fields of a record that decide its kind.
+    struct Kind {
+        var type: SampleType
+        var unit: HealthUnit
+        var source: Source
+        var device: Device?
+        var isUserEntered: Bool
+    }
+
+    /// So many rows go into one commit.
+    static let batchRows = 32_768
+    private static let mostKinds = 16_384
+
+    var isFull: Bool { batch.count >= HistoryBatcher.batchRows }
+    /// Whether the next batch needs new numbers for its kinds.
+    var hasManyKinds: Bool { batch.kinds.count >= HistoryBatcher.mostKinds }
+
+    /// Returns the number of a kind.
+    mutating func number(of kind: Kind) -> Int {
+        let number = batch.kind(
+            kind.type, kind.unit, source: kind.source, isUserEntered: kind.isUserEntered, device: kind.device)
+        while origins.count <= number {
+            let known = batch.kinds[origins.count]
+            let target = known.type.canonicalUnit.flatMap { $0 == known.unit ? nil : $0 }
+            origins.append(
+                Origin(
+                    prefix: DerivedID.Prefix(type: known.type, source: known.source.identity), target: target))
+        }
+        return number
+    }
+
+    /// Adds a row whose id derives from its content.
+    @inline(__always)
+    mutating func append(
+        kind: Int, start: Int64, end: Int64, value: Double, created: Int64?, extras: SampleBatch.Extras?,
+        isNested: Bool = false
+    ) {
+        let origin = origins[kind]
+        var content = value
+        if let target = origin.target { content = batch.kinds[kind].unit.derivedForm(value, in: target) ?? value }
+        var id = DerivedID.id(origin.prefix, start: start, end: end, value: content, multiplicity: 0)
+        var rare = extras
+        if rare?.syncIdentifier == nil {
+            let earlier = isNested ? nestedTwins.count(id) : twins.count(id)
+            if earlier > 0 {
+                id = DerivedID.id(origin.prefix, start: start, end: end, value: content, multiplicity: earlier)
+                if rare == nil { rare = SampleBatch.Extras() }
+                rare?.multiplicity = earlier
+            }
+        }
+        append(kind: kind, start: start, end: end, value: value, id: id, created: created, extras: rare)
+    }
+
+    /// Adds a row with an id of its own.
+    mutating func append(
+        kind: Int, start: Int64, end: Int64, value: Double, id: SampleID, created: Int64?, extras: SampleBatch.Extras?
+    ) {
+        let clock = created.map { ChangeClock(time: Instant(nanoseconds: $0), replica: 0) }
+        batch.append(
+            kind: kind, start: Instant(nanoseconds: start), end: Instant(nanoseconds: end), value: value, id: id,
+            modified: clock)
+        guard var extras else { return }
+        extras.modified = clock
+        batch.setExtras(extras, row: batch.count - 1)
+    }
+
+    /// Takes the rows out.
+    mutating func take() -> SampleBatch {
+        let full = batch
+        if hasManyKinds {
+            batch = SampleBatch()
+            origins = []
+        } else {
+            batch.removeAll()
+        }
+        return full
+    }
+}

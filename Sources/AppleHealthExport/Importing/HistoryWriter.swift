@@ -1,0 +1,89 @@
+import Dispatch
+import HealthKV
+import Synchronization
+
+/// Stores batches in order, one at a time, while the caller reads on.
+final class HistoryWriter: Sendable {
+    private struct State {
+        var report = ImportReport()
+        /// How many batches to pass over: an import that was interrupted stored them.
+        var left: Int
+        var error: (any Error)?
+    }
+
+    /// Ends the transaction of a dry run.
+    private struct DryRun: Error { let report: ImportReport }
+
+    private let store: SampleStore
+    private let job: String?
+    private let isDryRun: Bool
+    private let run: HistoryRun
+    private let queue = DispatchQueue(label: "import")
+    private let isIdle = DispatchSemaphore(value: 0)
+    private let state: Mutex<State>
+
+    /// - Parameter job: the name under which the store counts the batches; `nil` for an import that begins anew each
+    ///   time.
+    init(_ store: SampleStore, job: String?, isDryRun: Bool) throws {
+        self.store = store
+        self.job = isDryRun ? nil : job
+        self.isDryRun = isDryRun
+        run = try HistoryRun(in: store)
+        let left = try job.map { try store.importPosition(of: $0) } ?? 0
+        state = Mutex(State(left: isDryRun ? 0 : left))
+        isIdle.signal()
+    }
+
+    /// Waits for the batch before this one, and throws its error if it had one.
+    func store(_ batch: SampleBatch, isExact: Bool = false) throws {
+        isIdle.wait()
+        if let error = state.withLock({ $0.error }) {
+            isIdle.signal()
+            throw error
+        }
+        queue.async { [self] in
+            state.withLock { state in
+                do {
+                    state.report += try stored(batch, isExact, &state)
+                } catch {
+                    state.error = error
+                }
+            }
+            isIdle.signal()
+        }
+    }
+
+    private func stored(_ batch: SampleBatch, _ isExact: Bool, _ state: inout State) throws -> ImportReport {
+        if state.left > 0 {
+            state.left -= 1
+            var report = ImportReport()
+            report.unchanged = batch.count
+            return report
+        }
+        do {
+            return try store.write { [run, job, isDryRun] transaction in
+                let report =
+                    try isExact ? transaction.importBatch(batch) : transaction.importHistory(batch, run)
+                if isDryRun { throw DryRun(report: report) }
+                if let job { try transaction.countBatch(of: job) }
+                return report
+            }
+        } catch let dry as DryRun {
+            return dry.report
+        }
+    }
+
+    /// Waits until nothing is under way. What all batches came to.
+    ///
+    /// - Parameter isWhole: whether the file was read to its end.
+    func finish(isWhole: Bool) throws -> ImportReport {
+        isIdle.wait()
+        isIdle.signal()
+        let report = try state.withLock { state in
+            if let error = state.error { throw error }
+            return state.report
+        }
+        if isWhole, let job { try store.finishImport(of: job) }
+        return report
+    }
+}

@@ -1,0 +1,144 @@
+import HealthKV
+
+/// Takes the records of a file: leaves out those that are not wanted, and stores the others batch by batch.
+struct RecordSink {
+    private var batcher = HistoryBatcher()
+    private let writer: HistoryWriter?
+    private let wanted: WantedRecords
+    /// Samples with everything that a store knows of them.
+    private var exact = SampleBatch()
+    var report = HealthImportReport()
+    /// Whether numbers of kinds are no longer valid, since a new batch was begun for them.
+    private(set) var generation = 0
+
+    init(_ writer: HistoryWriter?, _ wanted: WantedRecords) {
+        self.writer = writer
+        self.wanted = wanted
+    }
+
+    func isWanted(_ type: SampleType, _ source: Source) -> Bool { wanted.includes(type, source) }
+
+    mutating func number(of kind: HistoryBatcher.Kind) -> Int { batcher.number(of: kind) }
+
+    /// Adds a row of a known kind.
+    @inline(__always)
+    mutating func add(
+        kind: Int, start: Int64, end: Int64, value: Double, created: Int64, extras: SampleBatch.Extras?, isWanted: Bool
+    ) throws {
+        report.read += 1
+        guard isWanted, wanted.includes(start: start) else {
+            report.skipped += 1
+            return
+        }
+        batcher.append(kind: kind, start: start, end: end, value: value, created: created, extras: extras)
+        if batcher.isFull { try flush() }
+    }
+
+    /// Adds a record.
+    ///
+    /// - Parameter isNested: whether the record stands within a correlation, and at the top level once more.
+    mutating func add(_ record: ImportedRecord, isNested: Bool = false) throws {
+        report.read += 1
+        guard wanted.includes(record.type, record.source), wanted.includes(start: record.start.nanoseconds) else {
+            report.skipped += 1
+            return
+        }
+        let kind = batcher.number(
+            of: HistoryBatcher.Kind(
+                type: record.type, unit: record.unit, source: record.source, device: record.device,
+                isUserEntered: record.isUserEntered))
+        let (start, end) = (record.start.nanoseconds, record.end.nanoseconds)
+        let (created, extras) = (record.created?.nanoseconds, record.extras)
+        if let id = record.id {
+            batcher.append(
+                kind: kind, start: start, end: end, value: record.value, id: id, created: created, extras: extras)
+        } else {
+            batcher.append(
+                kind: kind, start: start, end: end, value: record.value, created: created, extras: extras,
+                isNested: isNested)
+        }
+        if batcher.isFull || batcher.hasManyKinds { try flush() }
+    }
+
+    /// Adds a sample as another store wrote it.
+    mutating func add(exact sample: Sample) throws {
+        report.read += 1
+        guard wanted.includes(sample.type, sample.source), wanted.includes(start: sample.start.nanoseconds) else {
+            report.skipped += 1
+            return
+        }
+        exact.append(sample)
+        if exact.count >= HistoryBatcher.batchRows || exact.kinds.count >= 16_384 { try flush() }
+    }
+
+    mutating func flush() throws {
+        if !batcher.batch.isEmpty {
+            let renews = batcher.hasManyKinds
+            let full = batcher.take()
+            if renews { generation += 1 }
+            try store(full, isExact: false)
+        }
+        if !exact.isEmpty {
+            let full = exact
+            exact = SampleBatch()
+            try store(full, isExact: true)
+        }
+    }
+
+    private mutating func store(_ batch: SampleBatch, isExact: Bool) throws {
+        guard let writer else {
+            report.inserted += batch.count
+            return
+        }
+        try writer.store(batch, isExact: isExact)
+    }
+
+    /// Stores the rest, and adds what the store made of all records.
+    mutating func finish(isWhole: Bool) throws {
+        do {
+            try flush()
+        } catch {
+            _ = try? writer?.finish(isWhole: false)
+            throw error
+        }
+        guard let stored = try writer?.finish(isWhole: isWhole) else { return }
+        report.inserted += stored.inserted
+        report.replaced += stored.replaced
+        report.unchanged += stored.unchanged + stored.older
+        report.vetoed += stored.vetoed
+    }
+}
+
+/// Which records of a file are wanted.
+struct WantedRecords: Sendable {
+    var types: Set<SampleType>?
+    var sources: Set<String>?
+    var range: TimeRange
+
+    func includes(_ type: SampleType, _ source: Source) -> Bool {
+        (types?.contains(type) ?? true) && (sources?.contains(source.name) ?? true)
+    }
+
+    @inline(__always)
+    func includes(start: Int64) -> Bool { start >= range.from.nanoseconds && start < range.to.nanoseconds }
+}
+
+extension ImportedRecord {
+    /// The rare fields; `nil` if there are none.
+    var extras: SampleBatch.Extras? {
+        if metadata.isEmpty, local.isEmpty, syncIdentifier == nil, timeZone == nil, group == nil, workout == nil,
+            version == 0
+        {
+            return nil
+        }
+        var extras = SampleBatch.Extras()
+        extras.metadata = metadata
+        extras.local = local
+        extras.syncIdentifier = syncIdentifier
+        extras.version = version
+        extras.timeZone = timeZone
+        extras.group = group
+        extras.workout = workout
+        return extras
+    }
+}

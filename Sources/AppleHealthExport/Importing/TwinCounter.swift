@@ -1,0 +1,56 @@
+import HealthModel
+
+/// Counts how often a file holds the same record. A file may hold the second of two identical records far behind the
+/// first, so every record is remembered, in eight bytes and a little room.
+struct TwinCounter {
+    /// One of many small tables: together they grow in small steps.
+    fileprivate struct Shard {
+        var slots: [UInt64] = []
+        var count = 0
+    }
+
+    private var shards = [Shard](repeating: Shard(), count: TwinCounter.shardCount)
+    /// How often those records occurred that occurred more than once.
+    private var repeated: [UInt64: Int] = [:]
+
+    private static let shardCount = 256
+
+    /// Counts a record by the id that derives from its content. Returns how many equal ones came before.
+    mutating func count(_ id: SampleID) -> Int {
+        var mark = (id.high ^ id.low &* 0x9E37_79B9_7F4A_7C15) &* 0xBF58_476D_1CE4_E5B9
+        mark ^= mark >> 29
+        // Zero marks a free place.
+        if mark == 0 { mark = 1 }
+        guard !shards[Int(mark >> 56)].insert(mark) else { return 0 }
+        let earlier = repeated[mark, default: 1]
+        repeated[mark] = earlier + 1
+        return earlier
+    }
+}
+
+extension TwinCounter.Shard {
+    /// Adds a mark. Returns `false` if it is there.
+    fileprivate mutating func insert(_ mark: UInt64) -> Bool {
+        if (count + 1) * 5 > slots.count * 4 { grow() }
+        let mask = slots.count - 1
+        var place = Int(truncatingIfNeeded: mark) & mask
+        while slots[place] != 0 {
+            if slots[place] == mark { return false }
+            place = (place + 1) & mask
+        }
+        slots[place] = mark
+        count += 1
+        return true
+    }
+
+    private mutating func grow() {
+        let old = slots
+        slots = [UInt64](repeating: 0, count: max(16, old.count * 2))
+        let mask = slots.count - 1
+        for mark in old where mark != 0 {
+            var place = Int(truncatingIfNeeded: mark) & mask
+            while slots[place] != 0 { place = (place + 1) & mask }
+            slots[place] = mark
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import HealthModel
+
+/// The numbers of category values, which exports write as names.
+struct CategoryNames {
+    private var known: [SampleType: [String: Double]] = [:]
+
+    private static let family = "HKCategoryValue"
+
+    /// Returns the number of a value, or `nil` for a name that the catalog does not know.
+    mutating func number(_ text: String, of type: SampleType) -> Double? {
+        if let number = known[type]?[text] { return number }
+        guard let number = CategoryNames.find(text, of: type) else { return nil }
+        known[type, default: [:]][text] = number
+        return number
+    }
+
+    private static func find(_ text: String, of type: SampleType) -> Double? {
+        if let number = Int32(text) { return Double(number) }
+        let cases = type.categoryCases
+        if let found = cases.first(where: { $0.identifier == text }) { return Double(found.number) }
+        guard text.hasPrefix(family) else { return nil }
+        // Earlier exports name other families for some types: what counts is the name of the case.
+        if text == "HKCategoryValueSleepAnalysisAsleep" { return 1 }
+        if text == "HKCategoryValueNotApplicable" { return 0 }
+        let fitting = cases.filter { text.hasSuffix($0.name.prefix(1).uppercased() + $0.name.dropFirst()) }
+        return fitting.max { $0.name.utf8.count < $1.name.utf8.count }.map { Double($0.number) }
+    }
+}

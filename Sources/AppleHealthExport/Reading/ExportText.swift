@@ -1,0 +1,77 @@
+/// The text of an attribute, with references resolved and what no text may hold left out.
+struct ExportText {
+    let text: String
+    /// Whether something had to be left out or replaced.
+    let isMended: Bool
+
+    init(_ attribute: ExportAttribute, in bytes: borrowing Span<UInt8>) {
+        let raw = bytes.copied(attribute.value)
+        if attribute.isPlain {
+            text = String(decoding: raw, as: UTF8.self)
+            isMended = false
+            return
+        }
+        var isOdd = false
+        let resolved = ExportText.resolved(raw, &isOdd)
+        if let valid = String(validating: resolved, as: UTF8.self) {
+            text = valid
+        } else {
+            text = String(decoding: resolved, as: UTF8.self)
+            isOdd = true
+        }
+        isMended = isOdd
+    }
+
+    private static let names: [([UInt8], UInt8)] = [
+        (Array("amp;".utf8), 0x26), (Array("lt;".utf8), 0x3C), (Array("gt;".utf8), 0x3E), (Array("quot;".utf8), 0x22),
+        (Array("apos;".utf8), 0x27),
+    ]
+
+    private static func resolved(_ raw: [UInt8], _ isOdd: inout Bool) -> [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(raw.count)
+        var place = 0
+        while place < raw.count {
+            let byte = raw[place]
+            place += 1
+            if byte == 0x26 {
+                if let (character, length) = reference(raw[place...]) {
+                    place += length
+                    if let character, !isControl(character) {
+                        result.append(contentsOf: Array(String(character).utf8))
+                    } else {
+                        isOdd = true
+                    }
+                } else {
+                    // An ampersand that nobody escaped.
+                    result.append(byte)
+                    isOdd = true
+                }
+            } else if byte < 0x20 {
+                // Line breaks and tabs count as spaces.
+                if isSpace(byte) { result.append(0x20) } else { isOdd = true }
+            } else {
+                result.append(byte)
+            }
+        }
+        return result
+    }
+
+    private static func isControl(_ character: Unicode.Scalar) -> Bool {
+        character.value < 0x20 && character.value != 0x0A && character.value != 0x0D && character.value != 0x09
+    }
+
+    /// Returns what the reference behind an ampersand means and how long it is. The character is `nil` for a number
+    /// that no character has.
+    private static func reference(_ raw: ArraySlice<UInt8>) -> (Unicode.Scalar?, Int)? {
+        for (name, byte) in names where raw.starts(with: name) { return (Unicode.Scalar(byte), name.count) }
+        guard raw.first == 0x23, let end = raw.prefix(12).firstIndex(of: 0x3B) else { return nil }
+        var digits = raw[(raw.startIndex + 1)..<end]
+        let isHexadecimal = digits.first == 0x78
+        if isHexadecimal { digits = digits.dropFirst() }
+        guard let number = UInt32(String(decoding: digits, as: UTF8.self), radix: isHexadecimal ? 16 : 10) else {
+            return nil
+        }
+        return (Unicode.Scalar(number), end - raw.startIndex + 1)
+    }
+}

@@ -1,0 +1,209 @@
+import HealthModel
+
+/// Makes records of the elements of an export.
+struct RecordReader {
+    private var types: [String: SampleType] = [:]
+    private var units: [String: HealthUnit?] = [:]
+    private var devices: [String: Device?] = [:]
+    private var categories = CategoryNames()
+
+    /// Why an element is no record.
+    struct Refusal: Error { let reason: String }
+
+    /// Texts that are remembered of each kind.
+    private static let mostTexts = 10_000
+
+    /// Reads the record of a node, with the metadata within it.
+    ///
+    /// - Parameter isMended: set if a text of the record had defects.
+    mutating func record(
+        _ element: ExportElement, _ number: Int, _ bytes: borrowing Span<UInt8>, _ isMended: inout Bool
+    ) throws(Refusal) -> ImportedRecord {
+        let node = element.nodes[number]
+        guard let identifier = text(.type, element, node, bytes, &isMended), !identifier.isEmpty else {
+            throw Refusal(reason: "it has no type")
+        }
+        let type = type(identifier)
+        let (start, end) = try times(element, node, bytes)
+        let source = try source(element, node, bytes, &isMended)
+        let (value, unit) = try quantity(of: type, element, node, bytes, &isMended)
+        var record = ImportedRecord(
+            type: type, value: value, unit: unit, start: Instant(nanoseconds: start), end: Instant(nanoseconds: end),
+            source: source.source)
+        record.device = source.device
+        record.created = try created(element, node, bytes)
+        readChildren(of: element, number, bytes, into: &record, &isMended)
+        try RecordReader.validate(record)
+        return record
+    }
+
+    /// Reads start and end.
+    func times(
+        _ element: ExportElement, _ node: ExportNode, _ bytes: borrowing Span<UInt8>
+    ) throws(Refusal) -> (start: Int64, end: Int64) {
+        guard let start = element.attribute(ExportName.startDate.bytes, of: node, in: bytes) else {
+            throw Refusal(reason: "it has no start")
+        }
+        let second = node.depth == 0 ? element.secondStart.map { element.attributes[$0] } : nil
+        guard let end = element.attribute(ExportName.endDate.bytes, of: node, in: bytes) ?? second else {
+            throw Refusal(reason: "it has no end")
+        }
+        guard let from = date(start, bytes), let to = date(end, bytes) else {
+            throw Refusal(reason: "a date is no date")
+        }
+        guard from <= to else { throw Refusal(reason: "it ends before it starts") }
+        return (from, to)
+    }
+
+    private func date(_ attribute: ExportAttribute, _ bytes: borrowing Span<UInt8>) -> Int64? {
+        guard attribute.value.count == ExportDates.length else { return nil }
+        return ExportDates.read(bytes, at: attribute.value.lowerBound)
+    }
+
+    func created(
+        _ element: ExportElement, _ node: ExportNode, _ bytes: borrowing Span<UInt8>
+    ) throws(Refusal) -> Instant? {
+        guard let attribute = element.attribute(ExportName.creationDate.bytes, of: node, in: bytes) else { return nil }
+        guard let time = date(attribute, bytes) else { throw Refusal(reason: "a date is no date") }
+        return Instant(nanoseconds: time)
+    }
+
+    /// Reads who wrote a record, and with which device.
+    mutating func source(
+        _ element: ExportElement, _ node: ExportNode, _ bytes: borrowing Span<UInt8>, _ isMended: inout Bool
+    ) throws(Refusal) -> (source: Source, device: Device?) {
+        guard let name = text(.sourceName, element, node, bytes, &isMended) else {
+            throw Refusal(reason: "it has no source")
+        }
+        let description = text(.device, element, node, bytes, &isMended)
+        let device: Device? = if let description { known(device: description) } else { nil }
+        let version = text(.sourceVersion, element, node, bytes, &isMended)
+        // Whether a watch or a phone wrote decides which of two sources counts.
+        return (Source(name: name, version: version, product: device?.hardwareVersion), device)
+    }
+
+    private mutating func quantity(
+        of type: SampleType, _ element: ExportElement, _ node: ExportNode, _ bytes: borrowing Span<UInt8>,
+        _ isMended: inout Bool
+    ) throws(Refusal) -> (Double, HealthUnit) {
+        let value = element.attribute(ExportName.value.bytes, of: node, in: bytes)
+        let symbol = text(.unit, element, node, bytes, &isMended)
+        if type.kind == .category || type.kind == .other && symbol == nil {
+            let unit = type.canonicalUnit ?? .count
+            guard let value else { return (0, unit) }
+            let name = ExportText(value, in: bytes)
+            isMended = isMended || name.isMended
+            if let number = categories.number(name.text, of: type) { return (number, unit) }
+            throw Refusal(reason: "its value is none that the type has")
+        }
+        guard let value else { throw Refusal(reason: "it has no value") }
+        guard let symbol else { throw Refusal(reason: "it has no unit") }
+        guard let unit = unit(symbol) else { throw Refusal(reason: "its unit is none") }
+        guard let number = ExportNumbers.read(bytes, value.value) else {
+            throw Refusal(reason: "its value is no number")
+        }
+        return (number, unit)
+    }
+
+    /// Reads metadata and beats within a node.
+    mutating func readChildren(
+        of element: ExportElement, _ number: Int, _ bytes: borrowing Span<UInt8>, into record: inout ImportedRecord,
+        _ isMended: inout Bool
+    ) {
+        let depth = element.nodes[number].depth
+        var beats = ""
+        for child in element.nodes[(number + 1)...] {
+            guard child.depth > depth else { break }
+            if ExportName.metadataEntry.isName(of: child, in: bytes), child.depth == depth + 1 {
+                guard let entry = metadata(element, child, bytes, &isMended) else {
+                    isMended = true
+                    continue
+                }
+                RecordReader.set(entry.key, entry.text, in: &record)
+            } else if ExportName.beat.isName(of: child, in: bytes) {
+                let rate = text(.bpm, element, child, bytes, &isMended) ?? ""
+                let time = text(.time, element, child, bytes, &isMended) ?? ""
+                beats += beats.isEmpty ? "\(rate) \(time)" : "; \(rate) \(time)"
+            }
+        }
+        if !beats.isEmpty, beats.utf8.count <= Sample.textLimit {
+            record.local[RecordReader.beatsKey] = .string(beats)
+        }
+    }
+
+    /// Refuses what no store holds.
+    static func validate(_ record: ImportedRecord) throws(Refusal) {
+        do {
+            try record.sample.validate()
+        } catch {
+            throw Refusal(reason: "no store holds it: \(error)")
+        }
+    }
+
+    /// The key under which the beats of a heart rate series are kept: rate and time of each, as they stand in the file.
+    static let beatsKey = "InstantaneousBeatsPerMinute"
+
+    /// Reads one entry of metadata.
+    func metadata(
+        _ element: ExportElement, _ node: ExportNode, _ bytes: borrowing Span<UInt8>, _ isMended: inout Bool
+    ) -> (key: String, text: String)? {
+        guard let key = text(.key, element, node, bytes, &isMended), !key.isEmpty,
+            let value = text(.value, element, node, bytes, &isMended)
+        else { return nil }
+        return (key, value)
+    }
+
+    /// Sets what an entry of metadata says. Some entries are fields of a sample.
+    private static func set(_ key: String, _ text: String, in record: inout ImportedRecord) {
+        switch key {
+        case "HKWasUserEntered" where text == "1" || text == "0": record.isUserEntered = text == "1"
+        case "HKMetadataKeySyncIdentifier" where !text.isEmpty && text.utf8.count <= Sample.textLimit:
+            record.syncIdentifier = text
+        case "HKMetadataKeySyncVersion":
+            if let version = Double(text), version >= 0, version < 1e15 { record.version = Int64(version) }
+        case "HKTimeZone" where !text.isEmpty && text.utf8.count <= Sample.textLimit: record.timeZone = text
+        default:
+            let value = ExportMetadata.value(text, of: key)
+            var name = key
+            // A key may stand several times.
+            var copies = 1
+            while let known = record.metadata[name], known != value, copies < 255 {
+                copies += 1
+                name = "\(key) (\(copies))"
+            }
+            record.metadata[name] = value
+        }
+    }
+
+    /// Returns the text of an attribute.
+    func text(
+        _ name: ExportName, _ element: ExportElement, _ node: ExportNode, _ bytes: borrowing Span<UInt8>,
+        _ isMended: inout Bool
+    ) -> String? {
+        guard let attribute = element.attribute(name.bytes, of: node, in: bytes) else { return nil }
+        let text = ExportText(attribute, in: bytes)
+        isMended = isMended || text.isMended
+        return text.text
+    }
+
+    mutating func type(_ identifier: String) -> SampleType {
+        if let type = types[identifier] { return type }
+        let type = SampleType(identifier)
+        if types.count < RecordReader.mostTexts { types[identifier] = type }
+        return type
+    }
+
+    mutating func unit(_ symbol: String) -> HealthUnit? {
+        if let unit = units[symbol] { return unit }
+        let unit = try? HealthUnit(symbol: symbol)
+        if units.count < RecordReader.mostTexts { units[symbol] = .some(unit) }
+        return unit
+    }
+
+    private mutating func known(device text: String) -> Device? {
+        if let device = devices[text] { return device }
+        let device = ExportDevice.read(text)
+        if devices.count < RecordReader.mostTexts { devices[text] = .some(device) }
+        return device
+    }
+}

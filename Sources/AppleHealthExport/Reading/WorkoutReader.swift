@@ -1,0 +1,179 @@
+import HealthModel
+
+/// Makes samples of the workouts of an export. Old exports carry totals as attributes, new ones as statistics.
+struct WorkoutReader {
+    private static let events: [String: WorkoutEvent.Kind] = [
+        "HKWorkoutEventTypePause": .pause, "HKWorkoutEventTypeResume": .resume, "HKWorkoutEventTypeLap": .lap,
+        "HKWorkoutEventTypeMarker": .marker, "HKWorkoutEventTypeMotionPaused": .motionPaused,
+        "HKWorkoutEventTypeMotionResumed": .motionResumed, "HKWorkoutEventTypeSegment": .segment,
+        "HKWorkoutEventTypePauseOrResumeRequest": .pauseOrResumeRequest,
+    ]
+
+    /// Reads the workout of an element.
+    static func record(
+        _ element: ExportElement, _ bytes: borrowing Span<UInt8>, _ reader: inout RecordReader, _ isMended: inout Bool
+    ) throws(RecordReader.Refusal) -> ImportedRecord {
+        let node = element.nodes[0]
+        let (start, end) = try reader.times(element, node, bytes)
+        let source = try reader.source(element, node, bytes, &isMended)
+        guard let activity = activity(element, node, bytes, reader, &isMended) else {
+            throw RecordReader.Refusal(reason: "its activity is none")
+        }
+        var workout = Workout(activity)
+        let seconds = Double(end - start) / Double(Instant.nanosecondsPerSecond)
+        let duration =
+            quantity(.duration, .durationUnit, element, node, bytes, &reader, &isMended)
+            ?? Quantity(seconds, .second)
+        guard duration.unit.isCompatible(with: .second) else {
+            throw RecordReader.Refusal(reason: "its duration has no unit of time")
+        }
+        workout.energy = quantity(.totalEnergyBurned, .totalEnergyBurnedUnit, element, node, bytes, &reader, &isMended)
+        workout.distance = quantity(.totalDistance, .totalDistanceUnit, element, node, bytes, &reader, &isMended)
+        workout.strokes = quantity(
+            .totalSwimmingStrokeCount, .totalSwimmingStrokeCountUnit, element, node, bytes, &reader, &isMended)
+        workout.flights = quantity(
+            .totalFlightsClimbed, .totalFlightsClimbedUnit, element, node, bytes, &reader, &isMended)
+        readParts(of: element, bytes, &reader, &isMended, into: &workout)
+        setTotals(of: &workout)
+        var record = ImportedRecord(
+            type: .workout, value: duration.value, unit: duration.unit, start: Instant(nanoseconds: start),
+            end: Instant(nanoseconds: end), source: source.source)
+        record.device = source.device
+        record.created = try reader.created(element, node, bytes)
+        reader.readChildren(of: element, 0, bytes, into: &record, &isMended)
+        record.workout = workout
+        try RecordReader.validate(record)
+        return record
+    }
+
+    /// Reads statistics, events and activities within a workout, each where it stands.
+    private static func readParts(
+        of element: ExportElement, _ bytes: borrowing Span<UInt8>, _ reader: inout RecordReader,
+        _ isMended: inout Bool, into workout: inout Workout
+    ) {
+        var activity: WorkoutActivity?
+        for (number, child) in element.nodes.enumerated().dropFirst() {
+            if child.depth == 1, let finished = activity {
+                workout.activities.append(finished)
+                activity = nil
+            }
+            if ExportName.workoutActivity.isName(of: child, in: bytes), child.depth == 1 {
+                activity = part(element, child, bytes, &reader, &isMended)
+                if activity == nil { isMended = true }
+            } else if ExportName.workoutStatistics.isName(of: child, in: bytes) {
+                guard let found = statistics(element, child, bytes, &reader, &isMended) else {
+                    isMended = true
+                    continue
+                }
+                if child.depth > 1 { activity?.statistics.append(found) } else { workout.statistics.append(found) }
+            } else if ExportName.workoutEvent.isName(of: child, in: bytes) {
+                guard let found = event(element, number, bytes, &reader, &isMended) else {
+                    isMended = true
+                    continue
+                }
+                if child.depth > 1 { activity?.events.append(found) } else { workout.events.append(found) }
+            } else if ExportName.metadataEntry.isName(of: child, in: bytes), child.depth == 2, activity != nil,
+                let entry = reader.metadata(element, child, bytes, &isMended)
+            {
+                activity?.metadata[entry.key] = ExportMetadata.value(entry.text, of: entry.key)
+            }
+        }
+        if let activity { workout.activities.append(activity) }
+    }
+
+    /// Totals come from statistics where the attributes do not give them.
+    private static func setTotals(of workout: inout Workout) {
+        func sum(_ types: [SampleType]) -> Quantity? {
+            workout.statistics.first { types.contains($0.type) }?.sum
+        }
+        workout.energy = sum([.activeEnergyBurned]) ?? workout.energy
+        workout.distance =
+            sum([.distanceWalkingRunning, .distanceCycling, .distanceSwimming, .distanceWheelchair]) ?? workout.distance
+        workout.strokes = sum([.swimmingStrokeCount]) ?? workout.strokes
+        workout.flights = sum([.flightsClimbed]) ?? workout.flights
+    }
+
+    private static func activity(
+        _ element: ExportElement, _ node: ExportNode, _ bytes: borrowing Span<UInt8>, _ reader: RecordReader,
+        _ isMended: inout Bool
+    ) -> WorkoutActivityType? {
+        guard let name = reader.text(.workoutActivityType, element, node, bytes, &isMended) else { return nil }
+        if let activity = WorkoutActivityType(name) { return activity }
+        // HealthKit prints activities that it has no name for by their number.
+        return name.split(separator: "(").last.flatMap { UInt32($0.filter { $0 >= "0" && $0 <= "9" }) }
+            .map { WorkoutActivityType(rawValue: $0) }
+    }
+
+    private static func part(
+        _ element: ExportElement, _ node: ExportNode, _ bytes: borrowing Span<UInt8>, _ reader: inout RecordReader,
+        _ isMended: inout Bool
+    ) -> WorkoutActivity? {
+        guard let (start, end) = try? reader.times(element, node, bytes) else { return nil }
+        let activity = activity(element, node, bytes, reader, &isMended) ?? .other
+        var part = WorkoutActivity(activity, from: Instant(nanoseconds: start), to: Instant(nanoseconds: end))
+        part.duration = quantity(.duration, .durationUnit, element, node, bytes, &reader, &isMended)
+        if let id = reader.text(.uuid, element, node, bytes, &isMended).flatMap({ SampleID($0) }) {
+            part.id = id
+        } else {
+            let prefix = DerivedID.Prefix(type: .workout, source: SourceIdentity(name: "WorkoutActivity"))
+            part.id = DerivedID.id(prefix, start: start, end: end, value: Double(activity.rawValue), multiplicity: 0)
+        }
+        return part
+    }
+
+    private static func statistics(
+        _ element: ExportElement, _ node: ExportNode, _ bytes: borrowing Span<UInt8>, _ reader: inout RecordReader,
+        _ isMended: inout Bool
+    ) -> WorkoutStatistics? {
+        guard let identifier = reader.text(.type, element, node, bytes, &isMended), !identifier.isEmpty,
+            let (start, end) = try? reader.times(element, node, bytes)
+        else { return nil }
+        let type = reader.type(identifier)
+        var found = WorkoutStatistics(type, from: Instant(nanoseconds: start), to: Instant(nanoseconds: end))
+        found.sum = quantity(.sum, .unit, element, node, bytes, &reader, &isMended)
+        found.average = quantity(.average, .unit, element, node, bytes, &reader, &isMended)
+        found.minimum = quantity(.minimum, .unit, element, node, bytes, &reader, &isMended)
+        found.maximum = quantity(.maximum, .unit, element, node, bytes, &reader, &isMended)
+        let quantities = [found.sum, found.average, found.minimum, found.maximum].compactMap(\.self)
+        guard let unit = type.canonicalUnit else { return found }
+        return quantities.allSatisfy { $0.unit.isCompatible(with: unit) } ? found : nil
+    }
+
+    private static func event(
+        _ element: ExportElement, _ number: Int, _ bytes: borrowing Span<UInt8>, _ reader: inout RecordReader,
+        _ isMended: inout Bool
+    ) -> WorkoutEvent? {
+        let node = element.nodes[number]
+        guard let name = reader.text(.type, element, node, bytes, &isMended), let kind = events[name],
+            let date = element.attribute(ExportName.date.bytes, of: node, in: bytes),
+            let start = ExportDates.read(bytes, at: date.value.lowerBound)
+        else { return nil }
+        var end = start
+        if let duration = quantity(.duration, .durationUnit, element, node, bytes, &reader, &isMended),
+            let seconds = try? duration.value(in: .second), seconds >= 0, seconds < 1e8
+        {
+            end += Int64((seconds * Double(Instant.nanosecondsPerSecond)).rounded())
+        }
+        var event = WorkoutEvent(kind, from: Instant(nanoseconds: start), to: Instant(nanoseconds: end))
+        for child in element.nodes[(number + 1)...] {
+            guard child.depth > node.depth else { break }
+            guard let entry = reader.metadata(element, child, bytes, &isMended) else { continue }
+            event.metadata[entry.key] = ExportMetadata.value(entry.text, of: entry.key)
+        }
+        return event
+    }
+
+    /// Reads a number and its unit from two attributes.
+    private static func quantity(
+        _ name: ExportName, _ unitName: ExportName, _ element: ExportElement, _ node: ExportNode,
+        _ bytes: borrowing Span<UInt8>, _ reader: inout RecordReader, _ isMended: inout Bool
+    ) -> Quantity? {
+        guard let attribute = element.attribute(name.bytes, of: node, in: bytes),
+            let value = ExportNumbers.read(bytes, attribute.value)
+        else { return nil }
+        let symbol = reader.text(unitName, element, node, bytes, &isMended)
+        if symbol == nil, name.bytes == ExportName.duration.bytes { return Quantity(value, .minute) }
+        guard let symbol, let unit = reader.unit(symbol) else { return nil }
+        return Quantity(value, unit)
+    }
+}

@@ -1,0 +1,174 @@
+import ColumnFormat
+import HealthModel
+
+/// Finds the rows of a file that the store holds or held already. A file gives no ids, times in whole seconds and
+/// values in whatever unit its owner chose. Two samples are the same if type, name of the source, start and end are
+/// equal and the values differ by at most half a unit of the coarser printed digit.
+///
+/// The rows of a lane and the lane itself are both in order of time, so one pass over both finds all candidates.
+struct HistoryMatching {
+    /// Rows that the store holds.
+    private(set) var held: [Bool]
+    /// Rows that were deleted here.
+    private(set) var deleted: [Bool]
+    /// Rows that are held and belong to a group that the stored sample does not have yet.
+    private(set) var ungrouped: [(row: Int, found: FoundRow)] = []
+    /// The rows that are a later version of a sample under this id.
+    private(set) var versions: [Int: SampleID] = [:]
+
+    private let batch: SampleBatch
+    private let plan: ImportPlan
+    private let firstCommit: UInt64
+    private(set) var knowledge: HistoryKnowledge
+    private var nameOfKind: [Int] = []
+    /// The candidates of rows, as far as they have any.
+    private var candidates: [Int: [FoundRow]] = [:]
+
+    init(_ batch: SampleBatch, _ plan: ImportPlan, _ run: HistoryRun) {
+        self.batch = batch
+        self.plan = plan
+        firstCommit = run.firstCommit
+        knowledge = run.knowledge
+        held = [Bool](repeating: false, count: batch.count)
+        deleted = held
+        for kind in batch.kinds { nameOfKind.append(knowledge.names.number(of: kind.source.name)) }
+    }
+
+    mutating func match(in snapshot: Snapshot) throws {
+        if knowledge.deleted == nil { knowledge.deleted = try DeletedSamples(&knowledge.names, in: snapshot) }
+        for (lane, rows) in plan.lanes(batch) {
+            try NearRows.forEach(lane, rows, of: batch, in: snapshot) { row, stored, lane in
+                try consider(row, stored, lane, in: snapshot)
+            }
+        }
+        for row in 0..<batch.count { try decide(row, in: snapshot) }
+    }
+
+    /// Notes a stored sample as a candidate if its times and the name of its source fit.
+    private mutating func consider(_ row: Int, _ stored: StoredRow, _ lane: Lane, in snapshot: Snapshot) throws {
+        let kind = Int(batch.kindOfRow[row])
+        guard try knowledge.names.number(ofRevision: stored.revision, in: snapshot) == nameOfKind[kind] else { return }
+        guard NearRows.isNear(stored.end, batch.ends[row]), try isSameValue(row, stored, lane, in: snapshot) else {
+            return
+        }
+        candidates[row, default: []].append(FoundRow(lane: lane, row: stored, isHidden: false))
+    }
+
+    private func isSameValue(_ row: Int, _ stored: StoredRow, _ lane: Lane, in snapshot: Snapshot) throws -> Bool {
+        let kind = plan.kinds[Int(batch.kindOfRow[row])]
+        let brought = batch.values[row]
+        if stored.commit >= firstCommit {
+            // It comes from the same file, which has one unit for each type.
+            return stored.start == batch.starts[row] && stored.end == batch.ends[row] && stored.unit == kind.unit
+                && stored.value.bitPattern == brought.bitPattern
+        }
+        // What was edited here is compared with what was imported.
+        var (value, unit) = (stored.value, try NameTable.unit(stored.unit, in: snapshot))
+        if stored.rare?.content.original != nil,
+            let original = try NameTable.sample(stored, lane.type, in: snapshot).original
+        {
+            (value, unit) = (original.quantity.value, original.quantity.unit)
+        }
+        if unit == kind.sampleUnit, value == brought { return true }
+        let isPrinted = DerivedID.isDerived(stored.id)
+        if unit == kind.sampleUnit, isPrinted { return false }
+        return PrintedValue(brought, kind.sampleUnit).isSame(
+            as: PrintedValue(value, unit), bothPrinted: isPrinted, of: kind.sampleType)
+    }
+
+    /// Decides what a row is, once all its candidates are known.
+    private mutating func decide(_ row: Int, in snapshot: Snapshot) throws {
+        let rare = batch.extras.isEmpty ? nil : batch.extras[row]
+        if let text = rare?.syncIdentifier, try decide(row, text, version: max(1, rare?.version ?? 1), in: snapshot) {
+            return
+        }
+        guard DerivedID.isDerived(batch.ids[row]) else { return }
+        let twin = rare?.multiplicity ?? 0
+        var known = candidates[row] ?? []
+        if let text = rare?.syncIdentifier {
+            known.removeAll { $0.row.rare?.syncIdentifier.map { $0 != text } ?? false }
+        }
+        if known.count > twin {
+            held[row] = true
+            if rare?.group != nil, known[twin].row.rare?.group == nil { ungrouped.append((row, known[twin])) }
+            return
+        }
+        let kind = Int(batch.kindOfRow[row])
+        guard let places = knowledge.deleted?.near(plan.kinds[kind].type, batch.starts[row]), !places.isEmpty else {
+            return
+        }
+        let gone = places.count { place in
+            place.name == nameOfKind[kind] && NearRows.isNear(place.end, batch.ends[row])
+        }
+        deleted[row] = known.count + gone > twin
+    }
+
+    /// Decides by the sync identifier of a row, if the store knows it. Returns `false` if it does not.
+    private mutating func decide(_ row: Int, _ text: String, version: Int64, in snapshot: Snapshot) throws -> Bool {
+        let kind = Int(batch.kindOfRow[row])
+        for found in try SampleLookup.find(syncIdentifier: text, in: snapshot) {
+            guard found.lane.type == plan.kinds[kind].type, !found.isHidden,
+                try knowledge.names.number(ofRevision: found.row.revision, in: snapshot) == nameOfKind[kind]
+            else { continue }
+            if found.row.version >= version {
+                held[row] = true
+                if batch.extras[row]?.group != nil, found.row.rare?.group == nil { ungrouped.append((row, found)) }
+            } else {
+                versions[row] = found.row.id
+            }
+            return true
+        }
+        return false
+    }
+}
+
+/// A value as a file prints it: its last digit says how exact it is.
+struct PrintedValue {
+    let value: Double
+    let unit: HealthUnit
+
+    init(_ value: Double, _ unit: HealthUnit) {
+        self.value = value
+        self.unit = unit
+    }
+
+    /// Whether two values may be the same number, printed in two units or with different numbers of digits.
+    ///
+    /// - Parameter bothPrinted: whether the other value is from a file, too. Otherwise it is exact.
+    func isSame(as other: PrintedValue, bothPrinted: Bool, of type: SampleType) -> Bool {
+        let common = type.canonicalUnit ?? other.unit
+        guard let mine = converted(value, to: common), let its = other.converted(other.value, to: common),
+            let edge = converted(value + PrintedValue.halfDigit(of: value), to: common)
+        else { return false }
+        var tolerance = abs(edge - mine)
+        if bothPrinted, let edge = other.converted(other.value + PrintedValue.halfDigit(of: other.value), to: common) {
+            tolerance = max(tolerance, abs(edge - its))
+        }
+        return abs(mine - its) <= tolerance * 1.000_001 + abs(its) * 1e-12
+    }
+
+    private func converted(_ value: Double, to target: HealthUnit) -> Double? {
+        try? Quantity(value, unit).value(in: target)
+    }
+
+    /// Returns half a unit of the last digit of a number in its shortest form.
+    static func halfDigit(of value: Double) -> Double {
+        var (decimals, exponent, isBehindPoint, isExponent, isNegative) = (0, 0, false, false, false)
+        for byte in "\(value)".utf8 {
+            switch byte {
+            case 0x2E: isBehindPoint = true
+            case 0x65: isExponent = true
+            case 0x2D where isExponent: isNegative = true
+            case 0x30...0x39 where isExponent: exponent = exponent * 10 + Int(byte - 0x30)
+            case 0x30...0x39 where isBehindPoint: decimals += 1
+            default: break
+            }
+        }
+        // The shortest form of a whole number ends in a zero that nobody printed.
+        if decimals == 1, value == value.rounded() { decimals = 0 }
+        var half = 0.5
+        let places = (isNegative ? -exponent : exponent) - decimals
+        for _ in 0..<min(abs(places), 400) { half = places < 0 ? half / 10 : half * 10 }
+        return half
+    }
+}

@@ -1,0 +1,157 @@
+import HealthKV
+import TestSupport
+import Testing
+
+@testable import AppleHealthExport
+
+/// Real exports have defects. A defect costs at most the element that has it.
+@Suite("Exports with defects")
+struct DamagedExportTests {
+    let bench: ImportBench
+
+    init() throws { bench = try ImportBench() }
+
+    /// Ten weights, of which one is damaged. All others must be there, and the damaged one is right or not there.
+    private func check(
+        _ report: HealthImportReport, _ bench: ImportBench, damaged: Int, isMended: Bool?, _ note: String
+    ) throws {
+        let values = try bench.samples(.bodyMass).map { ($0.start, $0.quantity.value) }
+        for day in 1...10 where day != damaged {
+            let start = try #require(Instant("2024-05-\(day < 10 ? "0" : "")\(day)T06:00:00Z"))
+            #expect(values.contains { $0 == start && $1 == 70.5 + Double(day) }, "\(note): the weight of day \(day)")
+        }
+        #expect(values.count <= 10, "\(note)")
+        if let isMended {
+            #expect(
+                report.mended == (isMended ? 1 : 0) && report.quarantined == (isMended ? 0 : 1), "\(note): \(report)")
+            #expect(values.count == (isMended ? 10 : 9), "\(note)")
+        } else {
+            #expect(report.mended + report.quarantined > 0, "\(note): \(report)")
+        }
+        if values.count == 10 {
+            let start = try #require(Instant("2024-05-\(damaged < 10 ? "0" : "")\(damaged)T06:00:00Z"))
+            #expect(values.contains { $0 == start && $1 == 70.5 + Double(damaged) }, "\(note): mended wrongly")
+        }
+    }
+
+    private static let ten = (1...10).map { Export.weight("\(70.5 + Double($0))", day: $0) }
+
+    private func take(_ day: Int, _ change: (String) -> String) throws -> (HealthImportReport, ImportBench) {
+        let bench = try ImportBench()
+        var elements = DamagedExportTests.ten
+        elements[day - 1] = change(elements[day - 1])
+        return (try bench.take(elements), bench)
+    }
+
+    @Test("A defect that leaves no doubt is mended", arguments: 1...10)
+    func mended(day: Int) throws {
+        let changes: [(String, (String) -> String)] = [
+            ("a second start instead of an end", { $0.replacing("endDate", with: "startDate") }),
+            ("a raw <", { $0.replacing("\"Scale\"", with: "\"Sca<le\"") }),
+            ("a bare &", { $0.replacing("\"Scale\"", with: "\"Sca & le\"") }),
+            ("a quote in a name", { $0.replacing("\"Scale\"", with: "\"Sca\"le\"") }),
+            ("a control character", { $0.replacing("\"Scale\"", with: "\"Sca\u{0B}le\"") }),
+            ("a reference to a control character", { $0.replacing("\"Scale\"", with: "\"Sca&#11;le\"") }),
+            ("a reference to half a character", { $0.replacing("\"Scale\"", with: "\"Sca&#xD83D;le\"") }),
+            ("a tag that does not end", { $0.replacing("/>", with: "") }),
+            ("a tag without its slash", { $0.replacing("/>", with: ">") }),
+            ("a space in a name", { $0.replacing("sourceName", with: "source Name") }),
+            ("no space between attributes", { $0.replacing("\" unit", with: "\"unit") }),
+            ("single quotes", { $0.replacing("unit=\"kg\"", with: "unit='kg\"") }),
+        ]
+        for (note, change) in changes where note != "single quotes" {
+            let (report, bench) = try take(day, change)
+            try check(report, bench, damaged: day, isMended: true, note)
+        }
+    }
+
+    @Test("A defect that leaves a doubt is left out and handed over with its place", arguments: 1...10)
+    func quarantined(day: Int) throws {
+        let changes: [(String, (String) -> String)] = [
+            ("no quote behind the value", { $0.replacing("\"/>", with: "/>") }),
+            ("no quote behind the type", { $0.replacing("BodyMass\"", with: "BodyMass") }),
+            ("a letter in the value", { $0.replacing(".5\"", with: ".5x\"") }),
+            ("a month that is none", { $0.replacing("startDate=\"2024-05", with: "startDate=\"2024-15") }),
+            ("a unit of another kind", { $0.replacing("\"kg\"", with: "\"cm\"") }),
+            ("no value", { $0.replacing(" value=", with: " valeu=") }),
+            ("no unit", { $0.replacing(" unit=", with: " unti=") }),
+            ("an unknown element", { $0.replacing("<Record", with: "<Recrod") }),
+            ("an end before the start", { $0.replacing("endDate=\"2024", with: "endDate=\"2023") }),
+        ]
+        for (note, change) in changes {
+            let (report, bench) = try take(day, change)
+            try check(report, bench, damaged: day, isMended: false, note)
+        }
+    }
+
+    @Test("Bytes that are no text are replaced")
+    func invalidText() throws {
+        var bytes = Array(Export.document(DamagedExportTests.ten).utf8)
+        let place = try #require(bytes.firstIndex(of: 0x53))
+        let name = try #require(bytes[place...].indices.first { bytes[$0...].starts(with: Array("\"Scale\"".utf8)) })
+        bytes[name + 2] = 0xFF
+        let report = try bench.take(bytes: bytes)
+        #expect(report.inserted == 10 && report.mended == 1 && report.quarantined == 0)
+    }
+
+    @Test("A file that is cut off anywhere gives what stands before, and nothing wrong")
+    func cutOff() throws {
+        var random = SeededGenerator()
+        let whole = Array(Export.document(DamagedExportTests.ten).utf8)
+        let head = try #require(whole.indices.first { whole[$0...].starts(with: Array(" <Record".utf8)) })
+        for _ in 0..<60 {
+            let length = Int.random(in: head..<whole.count - 14, using: &random)
+            let bench = try ImportBench()
+            let report = try bench.take(bytes: Array(whole[..<length]))
+            let complete = DamagedExportTests.ten.indices.count { index in
+                let end = head + DamagedExportTests.ten[...index].map(\.utf8.count).reduce(0, +) + index
+                return end <= length
+            }
+            #expect(report.isCutOff && report.inserted == complete, "cut at \(length)")
+        }
+    }
+
+    @Test("A document type that is broken, and text behind the root, are passed over")
+    func surroundings() throws {
+        var text = Export.document(DamagedExportTests.ten).replacing("]>", with: "> <!ATTLIST Record\n")
+        text += "junk <Record"
+        #expect(try bench.take(text: text).inserted == 10)
+    }
+
+    @Test("Any change of a few bytes leaves the other elements as they are")
+    func randomDamage() throws {
+        var random = SeededGenerator()
+        for round in 0..<300 {
+            let bench = try ImportBench()
+            let day = Int.random(in: 1...10, using: &random)
+            var elements = DamagedExportTests.ten.map { Array($0.utf8) }
+            // The digits of values and dates are not touched: nobody could know.
+            let places = elements[day - 1].indices.filter { !(0x30...0x39).contains(elements[day - 1][$0]) }
+            let place = try #require(places.randomElement(using: &random))
+            let note: String
+            switch Int.random(in: 0..<3, using: &random) {
+            case 0:
+                note = "round \(round): byte \(place) of day \(day) removed"
+                elements[day - 1].remove(at: place)
+            case 1:
+                let byte = try #require(Array(" \"<>&/='x\n".utf8).randomElement(using: &random))
+                note = "round \(round): \(byte) put before byte \(place) of day \(day)"
+                elements[day - 1].insert(byte, at: place)
+            default:
+                let byte = try #require(Array(" \"<>&/='x\n".utf8).randomElement(using: &random))
+                note = "round \(round): byte \(place) of day \(day) became \(byte)"
+                elements[day - 1][place] = byte
+            }
+            let text = Array(Export.head.utf8) + elements.flatMap { $0 + [0x0A] } + Array("</HealthData>\n".utf8)
+            _ = try bench.take(bytes: text)
+            let values = try bench.samples(.bodyMass)
+            for other in 1...10 where other != day {
+                let start = try #require(Instant("2024-05-\(other < 10 ? "0" : "")\(other)T06:00:00Z"))
+                #expect(
+                    values.contains { $0.start == start && $0.quantity.value == 70.5 + Double(other) },
+                    "\(note): the weight of day \(other)")
+            }
+            #expect(values.count <= 10, "\(note)")
+        }
+    }
+}

@@ -1,0 +1,178 @@
+import HealthKV
+import Testing
+
+@testable import AppleHealthExport
+
+@Suite("Elements of an export")
+struct ElementTests {
+    let bench: ImportBench
+
+    init() throws { bench = try ImportBench() }
+
+    @Test("Names, texts and metadata are read as they were written")
+    func texts() throws {
+        let report = try bench.take([
+            Export.record(
+                "HKQuantityTypeIdentifierBodyMass", "72.50", "kg", Export.date(1, "08:00:00"),
+                source: "Anna&apos;s &lt;Scale&gt; &amp; &quot;Co&quot; &#x1F600;",
+                metadata: [
+                    ("HKWasUserEntered", "1"), ("HKTimeZone", "Europe/Paris"), ("meal", "a"), ("Meal", "b"),
+                    ("HKWeatherTemperature", "68 degF"), ("HKMetadataKeyHeartRateMotionContext", "2"),
+                    ("note", "x &amp; y"),
+                ])
+        ])
+        #expect(report.inserted == 1 && report.mended == 0)
+        let sample = try #require(try bench.samples(.bodyMass).first)
+        #expect(sample.source.name == "Anna's <Scale> & \"Co\" 😀" && sample.isUserEntered)
+        #expect(sample.timeZone == "Europe/Paris" && sample.quantity == Quantity(72.5, .kilogram))
+        #expect(sample.start == Instant("2024-05-01T06:00:00Z") && sample.end == sample.start)
+        #expect(
+            sample.metadata == [
+                "meal": .string("a"), "Meal": .string("b"), "note": .string("x & y"),
+                "HKWeatherTemperature": .quantity(Quantity(68, try HealthUnit(symbol: "degF"))),
+                "HKMetadataKeyHeartRateMotionContext": .number(2),
+            ])
+    }
+
+    @Test("Categories are read by their names")
+    func categories() throws {
+        func sleep(_ value: String, _ day: Int) -> String {
+            Export.record(
+                "HKCategoryTypeIdentifierSleepAnalysis", value, nil, Export.date(day, "01:00:00"),
+                to: Export.date(day, "06:00:00"), source: "Watch")
+        }
+        try bench.take([
+            sleep("HKCategoryValueSleepAnalysisAsleepREM", 1), sleep("HKCategoryValueSleepAnalysisInBed", 2),
+            sleep("HKCategoryValueSleepAnalysisAsleep", 3),
+        ])
+        #expect(try bench.samples(.sleepAnalysis).map(\.quantity.value) == [5, 0, 1])
+        #expect(try bench.take([sleep("HKCategoryValueSleepAnalysisFlying", 4)]).quarantined == 1)
+    }
+
+    @Test("The records of a correlation form a group, and stand only once in the store")
+    func correlation() throws {
+        func part(_ type: String, _ value: String, _ indent: String) -> String {
+            Export.record(type, value, "mmHg", Export.date(1, "08:00:00"), source: "Cuff", indent: indent)
+        }
+        let (upper, lower) = (
+            "HKQuantityTypeIdentifierBloodPressureSystolic", "HKQuantityTypeIdentifierBloodPressureDiastolic"
+        )
+        let date = Export.date(1, "08:00:00")
+        let whole =
+            " <Correlation type=\"HKCorrelationTypeIdentifierBloodPressure\" sourceName=\"Cuff\" creationDate=\"\(date)\" "
+            + "startDate=\"\(date)\" endDate=\"\(date)\">\n\(part(upper, "120", "  "))\n\(part(lower, "80", "  "))\n"
+            + " </Correlation>"
+        let alone = [part(upper, "120", " "), part(lower, "80", " ")]
+        for elements in [alone + [whole], [whole] + alone, [whole]] {
+            let bench = try ImportBench()
+            try bench.take(elements)
+            let samples = try bench.samples(.bloodPressureSystolic) + bench.samples(.bloodPressureDiastolic)
+            #expect(samples.map(\.quantity.value) == [120, 80])
+            #expect(samples[0].group != nil && samples[0].group == samples[1].group)
+            let again = try bench.take(elements)
+            #expect(again.inserted == 0 && again.replaced == 0 && again.unchanged == again.read)
+        }
+    }
+
+    @Test("A workout has its duration, totals, events and parts", arguments: [true, false])
+    func workout(isNew: Bool) throws {
+        let dates = "startDate=\"\(Export.date(1, "08:00:00"))\" endDate=\"\(Export.date(1, "08:40:00"))\""
+        let totals =
+            "totalEnergyBurned=\"312.5\" totalEnergyBurnedUnit=\"kcal\" totalDistance=\"5.5\" totalDistanceUnit=\"km\""
+        let statistics = """
+              <WorkoutStatistics type="HKQuantityTypeIdentifierActiveEnergyBurned" \(dates) sum="312.5" unit="kcal"/>
+              <WorkoutStatistics type="HKQuantityTypeIdentifierDistanceWalkingRunning" \(dates) sum="5.5" unit="km"/>
+              <WorkoutStatistics type="HKQuantityTypeIdentifierHeartRate" \(dates) average="130" minimum="90" maximum="170" unit="count/min"/>
+
+            """
+        let element =
+            " <Workout workoutActivityType=\"HKWorkoutActivityTypeRunning\" duration=\"35.5\" durationUnit=\"min\" "
+            + "\(isNew ? "" : totals) sourceName=\"Watch\" \(dates)>\n"
+            + "  <MetadataEntry key=\"HKIndoorWorkout\" value=\"0\"/>\n"
+            + "  <WorkoutEvent type=\"HKWorkoutEventTypePause\" date=\"\(Export.date(1, "08:10:00"))\"/>\n"
+            + "  <WorkoutEvent type=\"HKWorkoutEventTypeSegment\" date=\"\(Export.date(1, "08:10:00"))\" duration=\"2\" "
+            + "durationUnit=\"min\"/>\n\(isNew ? statistics : "")"
+            + "  <WorkoutActivity uuid=\"0B1C2D3E-0000-4000-8000-000000000001\" "
+            + "workoutActivityType=\"HKWorkoutActivityTypeRunning\" \(dates) duration=\"35\" durationUnit=\"min\">\n"
+            + "   <WorkoutEvent type=\"HKWorkoutEventTypeLap\" date=\"\(Export.date(1, "08:20:00"))\"/>\n"
+            + "  </WorkoutActivity>\n </Workout>"
+        let report = try bench.take([element])
+        #expect(report.inserted == 1 && report.mended == 0)
+        let sample = try #require(try bench.samples(.workout).first)
+        let workout = try #require(sample.workout)
+        #expect(sample.duration == 35.5 * 60 && workout.activityType == .running)
+        #expect(workout.energy == Quantity(312.5, .kilocalorie) && workout.distance == Quantity(5.5, .kilometer))
+        #expect(workout.events.map(\.kind) == [.pause, .segment])
+        #expect(workout.events[1].end == workout.events[1].start + 120 * Instant.nanosecondsPerSecond)
+        #expect(workout.statistics.count == (isNew ? 3 : 0) && workout.activities.map(\.events.count) == [1])
+        #expect(sample.metadata == ["HKIndoorWorkout": .bool(false)])
+        #expect(try bench.take([element]).unchanged == 1)
+    }
+
+    @Test("Beats of a heart rate series are kept as they stand in the file")
+    func beats() throws {
+        let date = Export.date(1, "08:00:00")
+        try bench.take([
+            """
+             <Record type="HKQuantityTypeIdentifierHeartRateVariabilitySDNN" sourceName="Watch" unit="ms"
+              startDate="\(date)" endDate="\(date)" value="41.5">
+              <HeartRateVariabilityMetadataList>
+               <InstantaneousBeatsPerMinute bpm="61" time="6:14:48.94 PM"/>
+               <InstantaneousBeatsPerMinute bpm="62" time="00:20:37,80"/>
+              </HeartRateVariabilityMetadataList>
+             </Record>
+            """
+        ])
+        let sample = try #require(try bench.samples(.heartRateVariabilitySDNN).first)
+        #expect(sample.local["InstantaneousBeatsPerMinute"] == .string("61 6:14:48.94 PM; 62 00:20:37,80"))
+    }
+
+    @Test("What is not imported is counted by kind")
+    func keptOut() throws {
+        let report = try bench.take([
+            " <Me HKCharacteristicTypeIdentifierBloodType=\"x\"/>", Export.weight("72", day: 1),
+            " <ClinicalRecord type=\"a\" identifier=\"b\"/>", " <ClinicalRecord type=\"a\" identifier=\"c\"/>",
+            " <Audiogram type=\"a\">\n  <SensitivityPoint frequencyValue=\"500\"/>\n </Audiogram>",
+        ])
+        #expect(report.inserted == 1 && report.quarantined == 0)
+        #expect(report.keptOut["ClinicalRecord"]?.count == 2 && report.keptOut["Audiogram"]?.count == 1)
+    }
+
+    @Test("Types, sources and times can be chosen")
+    func filters() throws {
+        let elements = [
+            Export.weight("70", day: 1), Export.weight("71", day: 2, source: "Other"), Export.weight("72", day: 3),
+            Export.steps("5", day: 2),
+        ]
+        var task = HealthImport()
+        task.types = [.bodyMass]
+        task.sources = ["Scale"]
+        task.range = TimeRange(from: Instant("2024-05-02T00:00:00Z")!, to: .distantFuture)
+        let report = try bench.take(elements, task)
+        #expect(report.read == 4 && report.inserted == 1 && report.skipped == 3)
+        #expect(try bench.samples(.bodyMass).map(\.quantity.value) == [72])
+    }
+
+    @Test("A dry run tells what an import would do, and changes nothing")
+    func dryRun() throws {
+        try bench.take([Export.weight("70", day: 1)])
+        let before = try bench.samples(.bodyMass)
+        var task = HealthImport()
+        task.isDryRun = true
+        let report = try bench.take([Export.weight("70", day: 1), Export.weight("71", day: 2)], task)
+        #expect(report.inserted == 1 && report.unchanged == 1)
+        #expect(try bench.samples(.bodyMass) == before)
+        let path = try bench.file("other.xml", Array(Export.document([Export.weight("70", day: 1)]).utf8))
+        #expect(try task.run(path, into: nil).inserted == 1)
+    }
+
+    @Test("A file that is no export is refused, and so is one that declares entities")
+    func refused() throws {
+        #expect(throws: HealthImportError.self) { try bench.take(text: "no export") }
+        #expect(throws: HealthImportError.self) { try bench.take(text: "") }
+        let bomb = Export.document([Export.weight("70", day: 1)]).replacing(
+            "<!ATTLIST", with: "<!ENTITY lol \"lol\">\n<!ATTLIST")
+        #expect(throws: HealthImportError.self) { try bench.take(text: bomb) }
+        #expect(try bench.samples(.bodyMass).isEmpty)
+    }
+}

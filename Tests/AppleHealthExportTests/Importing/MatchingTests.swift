@@ -1,0 +1,191 @@
+import HealthKV
+import Testing
+
+@testable import AppleHealthExport
+
+/// An export names no ids: what is already there is recognised by its content.
+@Suite("Records without ids")
+struct MatchingTests {
+    let bench: ImportBench
+
+    init() throws { bench = try ImportBench() }
+
+    private func isSame(_ report: HealthImportReport, inserted: Int, unchanged: Int, vetoed: Int = 0) -> Bool {
+        report.inserted == inserted && report.unchanged == unchanged && report.vetoed == vetoed
+            && report.replaced == 0 && report.quarantined == 0
+    }
+
+    @Test("A file that is imported again adds nothing")
+    func again() throws {
+        let elements = (1...20).map { Export.weight("7\($0 % 10).\($0 % 7)", day: $0) }
+        #expect(isSame(try bench.take(elements), inserted: 20, unchanged: 0))
+        let before = try bench.samples(.bodyMass)
+        #expect(isSame(try bench.take(elements), inserted: 0, unchanged: 20))
+        #expect(try bench.samples(.bodyMass) == before)
+    }
+
+    @Test("The same history in other units adds only what is new")
+    func otherUnits() throws {
+        #expect(
+            isSame(
+                try bench.take([Export.weight("72.5", day: 1), Export.weight("80", day: 2)]), inserted: 2, unchanged: 0)
+        )
+        let pounds = [Export.weight("159.835", "lb", day: 1), Export.weight("176.37", "lb", day: 2)]
+        #expect(isSame(try bench.take(pounds + [Export.weight("160", "lb", day: 3)]), inserted: 1, unchanged: 2))
+        #expect(try bench.samples(.bodyMass).map(\.quantity.unit) == [.kilogram, .kilogram, .pound])
+    }
+
+    @Test("A value that differs by more than half a digit of the coarser one is another sample")
+    func otherValue() throws {
+        try bench.take([Export.weight("72.5", day: 1)])
+        #expect(isSame(try bench.take([Export.weight("72.6", day: 1)]), inserted: 1, unchanged: 0))
+        #expect(isSame(try bench.take([Export.weight("161.1", "lb", day: 1)]), inserted: 1, unchanged: 0))
+    }
+
+    @Test("Two nearly equal values of one file are two samples")
+    func nearValues() throws {
+        let elements = [Export.weight("180", "lb", day: 1), Export.weight("180.3", "lb", day: 1)]
+        #expect(isSame(try bench.take(elements), inserted: 2, unchanged: 0))
+        #expect(isSame(try bench.take(elements.reversed()), inserted: 0, unchanged: 2))
+    }
+
+    @Test("Another source, another end or another time is another sample")
+    func otherFields() throws {
+        try bench.take([Export.steps("100", day: 1)])
+        let later = Export.record(
+            "HKQuantityTypeIdentifierStepCount", "100", "count", Export.date(1, "08:00:00"),
+            to: Export.date(1, "08:11:00"), source: "Phone")
+        #expect(isSame(try bench.take([later]), inserted: 1, unchanged: 0))
+        #expect(isSame(try bench.take([Export.steps("100", day: 1, source: "Watch")]), inserted: 1, unchanged: 0))
+        #expect(isSame(try bench.take([Export.steps("100", day: 2)]), inserted: 1, unchanged: 0))
+    }
+
+    @Test("Identical records are as many samples, however far apart they stand", arguments: [1, 40_000])
+    func twins(distance: Int) throws {
+        let other = (0..<distance).map { number in
+            Export.record(
+                "HKQuantityTypeIdentifierHeartRate", "\(60 + number % 40)", "count/min",
+                "2023-0\(1 + number / 10_000)-\(10 + number / 1_000 % 10) "
+                    + "0\(number / 100 % 10):\(10 + number / 10 % 10):1\(number % 10) +0000")
+        }
+        let elements =
+            [Export.steps("100", day: 1)] + other + [Export.steps("100", day: 1), Export.steps("100", day: 1)]
+        let report = try bench.take(elements)
+        #expect(report.inserted == report.read)
+        #expect(try bench.samples(.stepCount).count == 3)
+        let again = try bench.take(elements)
+        #expect(again.inserted == 0 && again.unchanged == again.read)
+        #expect(isSame(try bench.take([Export.steps("100", day: 1)]), inserted: 0, unchanged: 1))
+        let more = [String](repeating: Export.steps("100", day: 1), count: 4)
+        #expect(isSame(try bench.take(more), inserted: 1, unchanged: 3))
+    }
+
+    @Test("What was deleted here stays away, in whatever unit it comes again")
+    func deleted() throws {
+        try bench.take([Export.weight("72.5", day: 1), Export.weight("73.5", day: 2)])
+        let first = try #require(try bench.samples(.bodyMass).first)
+        try bench.store.write { _ = try $0.delete(id: first.id) }
+        let same = [Export.weight("72.5", day: 1), Export.weight("73.5", day: 2)]
+        #expect(isSame(try bench.take(same), inserted: 0, unchanged: 1, vetoed: 1))
+        let pounds = [Export.weight("159.835", "lb", day: 1), Export.weight("162.04", "lb", day: 2)]
+        #expect(isSame(try bench.take(pounds), inserted: 0, unchanged: 1, vetoed: 1))
+        #expect(try bench.samples(.bodyMass).count == 1)
+    }
+
+    @Test("Of two samples at one time, the one that was deleted stays away and the other one stays")
+    func deletedBesideAnother() throws {
+        let both = [Export.weight("72.5", day: 1), Export.weight("80.1", day: 1)]
+        try bench.take(both)
+        let gone = try #require(try bench.samples(.bodyMass).first { $0.quantity.value == 80.1 })
+        try bench.store.write { _ = try $0.delete(id: gone.id) }
+        #expect(isSame(try bench.take(both), inserted: 0, unchanged: 1, vetoed: 1))
+        let pounds = [Export.weight("159.835", "lb", day: 1), Export.weight("176.59", "lb", day: 1)]
+        #expect(isSame(try bench.take(pounds), inserted: 0, unchanged: 1, vetoed: 1))
+    }
+
+    @Test("A sample that was deleted before it had an id from an export stays away")
+    func deletedWithRandomID() throws {
+        let start = try #require(Instant("2024-05-01T06:00:00.25Z"))
+        let pulled = Sample(
+            .bodyMass, 72.5, .kilogram, from: start, to: start,
+            source: Source(bundle: "com.example.scale", name: "Scale"),
+            origin: .imported)
+        try bench.store.write { try $0.save(pulled) }
+        try bench.store.write { _ = try $0.delete(id: pulled.id) }
+        #expect(isSame(try bench.take([Export.weight("159.835", "lb", day: 1)]), inserted: 0, unchanged: 0, vetoed: 1))
+    }
+
+    @Test("A sample that came from a peer with its id is the one in the export")
+    func pulled() throws {
+        let start = try #require(Instant("2024-05-01T06:00:00.25Z"))
+        let pulled = Sample(
+            .bodyMass, 72.5123, .kilogram, from: start, to: start,
+            source: Source(bundle: "com.example.scale", name: "Scale"), origin: .imported)
+        try bench.store.write { try $0.save(pulled) }
+        #expect(isSame(try bench.take([Export.weight("72.51", day: 1)]), inserted: 0, unchanged: 1))
+        #expect(isSame(try bench.take([Export.weight("72.52", day: 1)]), inserted: 1, unchanged: 0))
+        #expect(isSame(try bench.take([Export.weight("72.51", day: 1, source: "Other")]), inserted: 1, unchanged: 0))
+    }
+
+    @Test("An import that was edited here is not brought back to what it was")
+    func edited() throws {
+        try bench.take([Export.weight("72.5", day: 1)])
+        let id = try #require(try bench.samples(.bodyMass).first).id
+        try bench.store.write { _ = try $0.overlay(id: id) { $0.quantity = Quantity(71, .kilogram) } }
+        #expect(isSame(try bench.take([Export.weight("72.5", day: 1)]), inserted: 0, unchanged: 1))
+        #expect(isSame(try bench.take([Export.weight("159.835", "lb", day: 1)]), inserted: 0, unchanged: 1))
+        #expect(try bench.samples(.bodyMass).map(\.quantity.value) == [71])
+    }
+
+    @Test("Of one sync identifier the highest version counts, whatever the order")
+    func syncVersions() throws {
+        func entry(_ value: String, _ version: Int) -> String {
+            Export.record(
+                "HKQuantityTypeIdentifierBodyMass", value, "kg", Export.date(1, "08:00:00"),
+                metadata: [("HKMetadataKeySyncIdentifier", "a"), ("HKMetadataKeySyncVersion", "\(version)")])
+        }
+        try bench.take([entry("70", 1), entry("72", 3), entry("71", 2)])
+        #expect(try bench.samples(.bodyMass).map(\.quantity.value) == [72])
+        #expect(isSame(try bench.take([entry("70", 1)]), inserted: 0, unchanged: 1))
+        #expect(try bench.take([entry("74", 4)]).replaced == 1)
+        #expect(try bench.samples(.bodyMass).map(\.quantity.value) == [74])
+    }
+
+    @Test("The time of creation decides between samples of one time")
+    func created() throws {
+        func entry(_ value: String, _ created: String) -> String {
+            Export.record(
+                "HKQuantityTypeIdentifierBodyMass", value, "kg", Export.date(1, "08:00:00"),
+                created: Export.date(2, created))
+        }
+        try bench.take([entry("70", "09:00:00"), entry("71", "11:00:00"), entry("72", "10:00:00")])
+        let shown = try bench.store.blockingRead { try $0.samples(of: .bodyMass) }
+        #expect(shown.map(\.quantity.value) == [71])
+        #expect(shown.first?.modified?.time == Instant("2024-05-02T09:00:00Z"))
+    }
+
+    @Test("A time of creation in the future does not advance the clock of the store")
+    func createdInTheFuture() throws {
+        let entry = Export.record(
+            "HKQuantityTypeIdentifierBodyMass", "70", "kg", Export.date(1, "08:00:00"),
+            created: "2199-01-01 00:00:00 +0000")
+        try bench.take([entry])
+        let modified = try #require(try bench.samples(.bodyMass).first?.modified)
+        #expect(modified.time < Instant("2100-01-01T00:00:00Z")!)
+    }
+
+    @Test("A device is read, whatever its address in the memory of the phone was")
+    func device() throws {
+        func entry(_ address: String) -> String {
+            Export.record(
+                "HKQuantityTypeIdentifierHeartRate", "62", "count/min", Export.date(1, "08:00:00"), source: "Watch",
+                device: "&lt;&lt;HKDevice: \(address)&gt;, name:Apple Watch, manufacturer:Apple Inc., model:Watch, "
+                    + "hardware:Watch6,1, software:10.0&gt;")
+        }
+        try bench.take([entry("0x281da8af0")])
+        #expect(isSame(try bench.take([entry("0x123")]), inserted: 0, unchanged: 1))
+        let sample = try #require(try bench.samples(.heartRate).first)
+        #expect(sample.device?.name == "Apple Watch" && sample.device?.hardwareVersion == "Watch6,1")
+        #expect(sample.device?.softwareVersion == "10.0" && sample.source.product == "Watch6,1")
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import HealthKV
+import Testing
+
+@testable import kvinspect
+
+@Suite("import")
+struct ImportTests {
+    let bench: Workbench
+
+    init() throws {
+        bench = try Workbench()
+        try write("export.xml", Fixture.export)
+    }
+
+    private func write(_ name: String, _ text: String) throws {
+        try Data(text.utf8).write(to: bench.folder.appendingPathComponent(name))
+    }
+
+    private func counts(_ run: ToolRun) throws -> [String: Int] { try run.json().compactMapValues { $0 as? Int } }
+
+    @Test("An export makes a store, and the same again changes nothing")
+    func twice() throws {
+        let first = try bench.run("import", "S", "export.xml", "--format", "json")
+        #expect(first.code == 0 && first.errors.hasPrefix("Making the store in S.\n"), "\(first.errors)")
+        let keys = ["read", "inserted", "replaced", "unchanged", "vetoed", "mended", "quarantined", "skipped"]
+        #expect(try keys.allSatisfy { try counts(first)[$0] != nil })
+        #expect(try counts(first)["inserted"] == 2)
+        let hash = try bench.run("hash", "S").output
+        let again = try bench.run("import", "S", "export.xml", "--format", "json")
+        #expect(try again.code == 0 && counts(again)["inserted"] == 0 && counts(again)["unchanged"] == 2)
+        #expect(try bench.run("hash", "S").output == hash)
+        try bench.expectClean("S")
+    }
+
+    @Test("The input and a folder give the same store as the file")
+    func places() throws {
+        try FileManager.default.createDirectory(
+            at: bench.folder.appendingPathComponent("folder/apple_health_export"), withIntermediateDirectories: true)
+        try write("folder/apple_health_export/导出.xml", Fixture.export)
+        try write("folder/apple_health_export/export_cda.xml", "<ClinicalDocument/>")
+        #expect(try bench.run("import", "A", "export.xml").code == 0)
+        #expect(try bench.run("import", "B", "-", input: Fixture.export).code == 0)
+        let folder = try bench.run("import", "C", "folder", "--format", "json")
+        #expect(folder.code == 0, "\(folder.errors)")
+        let hash = try bench.run("hash", "A", "--content").output
+        for store in ["B", "C"] { #expect(try bench.run("hash", store, "--content").output == hash) }
+    }
+
+    @Test("What cannot be taken goes to the quarantine with its place, and the code is 5")
+    func quarantine() throws {
+        try write("export.xml", Fixture.export.replacing("\"72.5\"", with: "\"72,5 kg\""))
+        let run = try bench.run("import", "S", "export.xml", "--quarantine", "left.jsonl", "--format", "json")
+        #expect(try run.code == 5 && counts(run)["quarantined"] == 1 && counts(run)["inserted"] == 1)
+        let text = try String(contentsOf: bench.folder.appendingPathComponent("left.jsonl"), encoding: .utf8)
+        let line = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+        let offset = try #require(line["offset"] as? Int)
+        let bytes = try #require(line["bytes"] as? String)
+        let file = try String(contentsOf: bench.folder.appendingPathComponent("export.xml"), encoding: .utf8)
+        #expect(
+            file.utf8.dropFirst(offset).starts(with: bytes.utf8) && bytes.hasPrefix("<Record") && bytes.hasSuffix("/>"))
+        #expect(line["reason"] as? String == "its value is no number" && !run.errors.contains("72,5"))
+        let again = try bench.run("import", "S", "export.xml", "--quarantine", "left.jsonl")
+        #expect(again.code == 1 && again.errors.contains("--force"))
+    }
+
+    @Test("A file that is cut off gives what is whole, says so, and ends with code 5")
+    func cutOff() throws {
+        try write("export.xml", String(Fixture.export.dropLast(60)))
+        let run = try bench.run("import", "S", "export.xml", "--format", "json")
+        #expect(
+            try run.code == 5 && counts(run)["inserted"] == 1 && run.errors.contains("ends before its last element"))
+    }
+
+    @Test("What is no export is refused with its name, and leaves no store")
+    func refused() throws {
+        for (name, text) in [("text", "steps: 5\n"), ("empty", ""), ("zip", "PK\u{3}\u{4} and nothing more")] {
+            try write(name, text)
+            let run = try bench.run("import", "S", name)
+            #expect(run.code == 1 && run.errors.contains(name) && run.output.isEmpty, "\(run.errors)")
+            #expect(!FileManager.default.fileExists(atPath: bench.path("S")))
+        }
+        #expect(try bench.run("import", "S", "no-such-file").code == 1)
+    }
+
+    @Test("A dry run makes no store and changes none")
+    func dryRun() throws {
+        let first = try bench.run("import", "S", "export.xml", "--dry-run", "--format", "json")
+        #expect(try first.code == 0 && counts(first)["inserted"] == 2)
+        #expect(!FileManager.default.fileExists(atPath: bench.path("S")))
+        try bench.load("S", Fixture.lines)
+        let hash = try bench.run("hash", "S").output
+        let second = try bench.run("import", "S", "export.xml", "--dry-run", "--format", "json")
+        #expect(try counts(second)["inserted"] == 2)
+        #expect(try bench.run("hash", "S").output == hash)
+    }
+
+    @Test("Types, source and times choose what is imported")
+    func filters() throws {
+        func skipped(_ options: String...) throws -> Int? {
+            let words = ["import", "S-\(UUID().uuidString)", "export.xml", "--format", "json"]
+            let run = try bench.run(words + options, input: nil)
+            return try counts(run)["skipped"]
+        }
+        #expect(try skipped("--types", "bodyMass") == 1)
+        #expect(try skipped("--types", "bodyMass,stepCount") == 0)
+        #expect(try skipped("--source", "Scale") == 1)
+        #expect(try skipped("--from", "2024-07-02", "--tz", "UTC") == 2)
+        #expect(try skipped("--to", "2024-07-02", "--tz", "UTC") == 0)
+        #expect(try bench.run("import", "S", "export.xml", "--types", "bodyMass,").code == 64)
+    }
+}

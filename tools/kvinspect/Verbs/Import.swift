@@ -1,0 +1,164 @@
+import AppleHealthExport
+import HealthKV
+
+/// `kvinspect import STORE FILE`
+enum ImportVerb: Verb {
+    static let description = VerbDescription(
+        name: "import",
+        abstract:
+            "Import an export of Apple Health: archive, folder, XML or the input; make the store if there is none.",
+        discussion:
+            "A record that the store holds, in whatever unit, is left as it is; what was deleted here stays away. So a file may "
+            + "be imported again, and a later export brings only what is new. An import that was interrupted goes on when it is "
+            + "run again. Elements with defects are mended where their values are certain; other parts go to --quarantine, and "
+            + "the verb ends with code 5.",
+        arguments: [
+            .store,
+            ArgumentDescription(
+                name: "file", help: "export.zip, the folder or the XML in it, or - for the input.", kind: .file),
+        ],
+        options: [
+            OptionDescription(
+                name: "quarantine", value: "file", help: "Write what was not taken to this file, as JSON Lines.",
+                kind: .file),
+            OptionDescription(name: "force", help: "Replace the file of --quarantine if it exists."),
+            OptionDescription(name: "dry-run", help: "Only tell what an import would do."),
+            OptionDescription(
+                name: "types", value: "types", help: "Only these types, such as stepCount,bodyMass.", kind: .type),
+            .from, .to,
+            OptionDescription(name: "source", value: "source", help: "Only records of this source, by its name."),
+            .format, .zone, .progress,
+        ])
+
+    static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
+        let zone = try arguments.zone()
+        var task = HealthImport()
+        task.types = try arguments.types()
+        task.sources = arguments.text("source").map { [$0] }
+        task.range = TimeRange(
+            from: try arguments.bound("from", in: zone) ?? .distantPast,
+            to: try arguments.bound("to", in: zone) ?? .distantFuture)
+        task.isDryRun = arguments.flag("dry-run")
+        let file = arguments.argument("file")
+        let quarantine = try arguments.text("quarantine").map {
+            try QuarantineFile($0, replaces: arguments.flag("force"), outside: arguments.store)
+        }
+        let made = StoreAccess.holdsStore(arguments.store) ? nil : NewStore(arguments.store)
+        let store: SampleStore?
+        if task.isDryRun {
+            console.say("Nothing is stored.")
+            store = made == nil ? try StoreAccess.openForChanging(arguments.store) : nil
+        } else {
+            console.say("\(made == nil ? "Importing into" : "Making") the store in \(arguments.store).")
+            store = try StoreAccess.openForLoading(arguments.store)
+        }
+        let progress = Progress(arguments, console, unit: "bytes")
+        let report: HealthImportReport
+        do {
+            report = try task.run(
+                file, into: store, quarantine: { try quarantine?.append($0) },
+                progress: {
+                    progress.total = $0.total
+                    try progress.advance(to: $0.bytes)
+                })
+        } catch {
+            if let store { made?.removeIfEmpty(store) }
+            throw Failure.of(error, file)
+        }
+        progress.finish()
+        try quarantine?.finish()
+        try print(report, file, arguments, console)
+        return report.quarantined == 0 && !report.isCutOff ? .clean : .partial
+    }
+
+    private static func print(
+        _ report: HealthImportReport, _ file: String, _ arguments: ParsedArguments, _ console: Console
+    ) throws {
+        if report.isCutOff { console.say("\(file) ends before its last element: the rest of it is missing.") }
+        let counts: [(String, Int)] = [
+            ("read", report.read), ("inserted", report.inserted), ("replaced", report.replaced),
+            ("unchanged", report.unchanged), ("vetoed", report.vetoed), ("mended", report.mended),
+            ("quarantined", report.quarantined), ("skipped", report.skipped),
+        ]
+        let keptOut = report.keptOut.sorted { $0.key < $1.key }
+        var fields = counts.map { JSONValue.Field($0.0, .count($0.1)) }
+        fields.append(.init("cut_off", .bool(report.isCutOff)))
+        fields.append(
+            .init(
+                "kept_out",
+                .array(
+                    keptOut.map {
+                        .object([
+                            .init("kind", .string($0.key)), .init("count", .count($0.value.count)),
+                            .init("bytes", .count($0.value.bytes)),
+                        ])
+                    })))
+        try Answer.print(fields, arguments, console) {
+            let first = counts.filter { $0.1 > 0 || $0.0 == "read" || $0.0 == "inserted" }
+                .map { "\($0.1) \($0.0)" }.joined(separator: ", ")
+            let others = keptOut.map { "\($0.value.count) \($0.key), \(ByteSize.text($0.value.bytes))" }
+            return others.isEmpty ? [first] : [first, "Not imported: \(others.joined(separator: "; "))"]
+        }
+    }
+}
+
+extension ParsedArguments {
+    /// The types of a list such as `stepCount,bodyMass`; `nil` for all.
+    func types() throws -> Set<SampleType>? {
+        try convert("types", reason: "Please provide types such as stepCount,bodyMass.") { text in
+            let names = text.split(separator: ",", omittingEmptySubsequences: false)
+            return names.contains(where: \.isEmpty) ? nil : Set(names.map { SampleType(String($0)) })
+        }
+    }
+}
+
+extension Failure {
+    /// An error of reading a file, which names the file.
+    fileprivate static func of(_ error: any Error, _ file: String) -> any Error {
+        guard let error = error as? HealthImportError else { return error }
+        return Failure("\(file): \(error)")
+    }
+}
+
+/// Takes the parts of a file that were not imported.
+final class QuarantineFile {
+    private let file: NewFile
+    private var lines: [UInt8] = []
+
+    /// So many bytes are kept; a file with more is not worth reading.
+    private static let most = 64 << 20
+    private var left = 0
+
+    init(_ path: String, replaces: Bool, outside store: String) throws {
+        file = try NewFile(path, replaces: replaces, outside: store)
+    }
+
+    func append(_ part: HealthImport.QuarantinedPart) throws {
+        guard lines.count < QuarantineFile.most else {
+            left += 1
+            return
+        }
+        var writer = JSONWriter()
+        let text = String(validating: part.bytes, as: UTF8.self)
+        writer.value(
+            .object([
+                .init("offset", .count(part.offset)), .init("reason", .string(part.reason)),
+                text.map { .init("bytes", .string($0)) }
+                    ?? .init(
+                        "hex",
+                        .string(part.bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())),
+            ]))
+        lines += writer.bytes
+        lines.append(0x0A)
+    }
+
+    func finish() throws {
+        if left > 0 {
+            var writer = JSONWriter()
+            writer.value(.object([.init("left_out", .count(left))]))
+            lines += writer.bytes
+            lines.append(0x0A)
+        }
+        try file.write(lines)
+    }
+}
