@@ -11,6 +11,7 @@ struct Tool {
     static let verbs: [any Verb.Type] = [
         InfoVerb.self, TypesVerb.self, SourcesVerb.self, GetVerb.self, ScanVerb.self, StatsVerb.self, ChangesVerb.self,
         AnchorsVerb.self, PendingVerb.self, ConflictsVerb.self, DumpVerb.self, LoadVerb.self, ImportVerb.self,
+        ExportVerb.self,
         HashVerb.self,
         DiffVerb.self, PagesVerb.self, PageVerb.self, CheckVerb.self, RepairVerb.self, ReportVerb.self, WatchVerb.self,
         BackupVerb.self, CompactVerb.self, CompletionsVerb.self, HelpVerb.self,

@@ -127,7 +127,7 @@ struct RecordReader {
             }
         }
         if !beats.isEmpty, beats.utf8.count <= Sample.textLimit {
-            record.local[RecordReader.beatsKey] = .string(beats)
+            record.local[ExactKeys.beats] = .string(beats)
         }
     }
 
@@ -139,9 +139,6 @@ struct RecordReader {
             throw Refusal(reason: "no store holds it: \(error)")
         }
     }
-
-    /// The key under which the beats of a heart rate series are kept: rate and time of each, as they stand in the file.
-    static let beatsKey = "InstantaneousBeatsPerMinute"
 
     /// Reads one entry of metadata.
     func metadata(

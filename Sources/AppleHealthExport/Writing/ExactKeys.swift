@@ -6,12 +6,24 @@ import HealthModel
     import Foundation
 #endif
 
-/// The metadata by which an exact export carries what Apple's format has no place for.
+/// The names under which a sample carries what its fields have no place for.
 enum ExactKeys {
+    /// The beats of a heart rate series among the local data of a sample: rate and time of each, as they stand in the
+    /// file.
+    static let beats = "InstantaneousBeatsPerMinute"
+
+    // What an exact export carries beyond Apple's format.
+
     /// Holds the whole sample as JSON.
     static let sample = "HealthKVSample"
 
     static func sample(of text: String) -> Sample? {
         try? JSONDecoder().decode(Sample.self, from: Data(text.utf8))
+    }
+
+    static func text(of sample: Sample) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(sample), as: UTF8.self)
     }
 }

@@ -22,6 +22,7 @@ struct EveryVerbTests {
         case "completions": [verb.name, "bash"]
         case "watch": [verb.name, "S", "--interval", "0.01", "--count", "2"]
         case "import": [verb.name, "S", "export.xml"]
+        case "export": [verb.name, "S", "written.xml", "--force"]
         case "get": [verb.name, "S", Fixture.weight]
         case "scan", "stats": [verb.name, "S", "--type", "stepCount"]
         case "repair": [verb.name, "S", "--dry-run"]

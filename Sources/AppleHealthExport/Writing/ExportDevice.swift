@@ -1,6 +1,6 @@
 import HealthModel
 
-/// Reads devices as exports describe them: `<<HKDevice: 0x281da8af0>, name:Apple Watch, manufacturer:Apple Inc., …>`.
+/// Devices as exports describe them: `<<HKDevice: 0x281da8af0>, name:Apple Watch, manufacturer:Apple Inc., …>`.
 enum ExportDevice {
     private static let fields: [(String, WritableKeyPath<Device, String?> & Sendable)] = [
         ("name", \.name), ("manufacturer", \.manufacturer), ("model", \.model), ("hardware", \.hardwareVersion),
@@ -30,5 +30,12 @@ enum ExportDevice {
             }
         }
         return isEmpty ? nil : device
+    }
+
+    /// Describes a device.
+    static func text(of device: Device) -> String {
+        var text = "<<HKDevice: 0x0>"
+        for (name, path) in fields { if let value = device[keyPath: path] { text += ", \(name):\(value)" } }
+        return text + ">"
     }
 }

@@ -1,0 +1,53 @@
+#if canImport(Foundation)
+    // The small Foundation has no FileHandle.
+    import Foundation
+#endif
+
+/// Takes the bytes of an export in their order.
+protocol ByteSink {
+    mutating func write(_ bytes: [UInt8]) throws
+    /// Ends the file.
+    mutating func finish() throws
+}
+
+/// Writes to a new file, or to the standard output for `-`.
+struct FileSink: ByteSink {
+    private let handle: FileHandle
+    private let path: String
+
+    init(_ path: String) throws {
+        self.path = path
+        if path == "-" {
+            handle = .standardOutput
+            return
+        }
+        // Health data is for its owner only.
+        guard FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]),
+            let handle = FileHandle(forWritingAtPath: path)
+        else { throw HealthExportError("\(path) cannot be written. Choose a folder that exists and is yours.") }
+        self.handle = handle
+    }
+
+    func write(_ bytes: [UInt8]) throws {
+        do {
+            try handle.write(contentsOf: bytes)
+        } catch {
+            throw HealthExportError("\(path == "-" ? "The output" : path) cannot be written: \(SystemReason(error))")
+        }
+    }
+
+    func finish() throws { if path != "-" { try handle.close() } }
+}
+
+/// Writes the main file of an archive.
+struct ZipSink: ByteSink {
+    private let writer: ZipWriter
+
+    init(_ path: String, entry: String) throws {
+        writer = try ZipWriter(to: path)
+        try writer.beginEntry(name: entry, mayPassFourGigabytes: true)
+    }
+
+    func write(_ bytes: [UInt8]) throws { try writer.write(bytes) }
+    func finish() throws { try writer.finish() }
+}

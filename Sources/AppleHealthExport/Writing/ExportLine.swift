@@ -1,0 +1,88 @@
+import HealthModel
+
+/// Bytes of an export, in the making.
+struct ExportLine {
+    private(set) var bytes: [UInt8] = []
+    /// How many characters were left out, since XML has no form for them.
+    private(set) var charactersLost = 0
+    /// Seconds east of universal time, for all dates.
+    let offset: Int
+
+    init(offset: Int) { self.offset = offset }
+
+    mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+
+    mutating func append(_ text: StaticString) { bytes += text.description.utf8 }
+
+    mutating func indent(_ depth: Int) { for _ in 0..<depth { bytes.append(0x20) } }
+
+    mutating func attribute(_ name: StaticString, _ text: String) {
+        bytes.append(0x20)
+        append(name)
+        bytes.append(0x3D)
+        bytes.append(0x22)
+        appendEscaped(text)
+        bytes.append(0x22)
+    }
+
+    mutating func attribute(_ name: StaticString, _ number: Double) { attribute(name, ExportLine.decimal(number)) }
+
+    mutating func attribute(_ name: StaticString, _ time: Instant) { attribute(name, date(time)) }
+
+    private mutating func appendEscaped(_ text: String) {
+        for byte in text.utf8 {
+            switch byte {
+            case 0x26: append("&amp;")
+            case 0x3C: append("&lt;")
+            case 0x3E: append("&gt;")
+            case 0x22: append("&quot;")
+            case 0x09: append("&#9;")
+            case 0x0A: append("&#10;")
+            case 0x0D: append("&#13;")
+            case 0..<0x20: charactersLost += 1
+            default: bytes.append(byte)
+            }
+        }
+    }
+
+    /// The date as exports write it: whole seconds, with the offset.
+    func date(_ time: Instant) -> String {
+        let (seconds, rest) = time.nanoseconds.quotientAndRemainder(dividingBy: Instant.nanosecondsPerSecond)
+        let local = Int(rest < 0 ? seconds - 1 : seconds) + Int(Instant.secondsFrom1970To2001) + offset
+        let day = local >= 0 ? local / 86_400 : (local - 86_399) / 86_400
+        let (civil, second) = (CivilDate(daysSince1970: day), local - day * 86_400)
+        let minutes = abs(offset) / 60
+        return ExportLine.padded(civil.year, 4) + "-" + ExportLine.padded(civil.month, 2) + "-"
+            + ExportLine.padded(civil.day, 2) + " " + ExportLine.padded(second / 3_600, 2) + ":"
+            + ExportLine.padded(second / 60 % 60, 2) + ":" + ExportLine.padded(second % 60, 2)
+            + (offset < 0 ? " -" : " +") + ExportLine.padded(minutes / 60, 2) + ExportLine.padded(minutes % 60, 2)
+    }
+
+    private static func padded(_ number: Int, _ count: Int) -> String {
+        let text = String(number)
+        return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
+    }
+
+    /// The shortest number that reads back the same, without an exponent.
+    static func decimal(_ number: Double) -> String {
+        let text = "\(number)"
+        if text.hasSuffix(".0") { return String(text.dropLast(2)) }
+        guard let mark = text.firstIndex(of: "e"), let exponent = Int(text[text.index(after: mark)...]) else {
+            return text
+        }
+        let isNegative = text.hasPrefix("-")
+        let mantissa = text[..<mark].drop { $0 == "-" }
+        let parts = mantissa.split(separator: ".")
+        let digits = String(parts[0]) + (parts.count > 1 && parts[1] != "0" ? String(parts[1]) : "")
+        let point = parts[0].utf8.count + exponent
+        let body =
+            if point <= 0 {
+                "0." + String(repeating: "0", count: -point) + digits
+            } else if point >= digits.utf8.count {
+                digits + String(repeating: "0", count: point - digits.utf8.count)
+            } else {
+                String(digits.prefix(point)) + "." + String(digits.dropFirst(point))
+            }
+        return (isNegative ? "-" : "") + body
+    }
+}

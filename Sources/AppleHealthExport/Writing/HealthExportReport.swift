@@ -1,0 +1,22 @@
+/// What an export wrote, and what Apple's format has no place for.
+public struct HealthExportReport: Sendable, Hashable {
+    /// The samples in the file.
+    public var samples = 0
+    /// The bytes before compression.
+    public var bytes = 0
+    /// Samples whose times have fractions of a second.
+    public var fractionsLost = 0
+    /// Samples with an id of their own.
+    public var idsLost = 0
+    /// Samples with notes, overlays, or a number of measurements, which Apple's format does not know.
+    public var detailsLost = 0
+    /// Samples without a known end.
+    public var openEnds = 0
+    /// Groups that Apple has no correlation for.
+    public var groupsLost = 0
+    /// Characters that XML has no form for.
+    public var charactersLost = 0
+
+    /// Creates an empty report.
+    public init() {}
+}

@@ -1,0 +1,246 @@
+import HealthModel
+
+/// Writes samples as the elements of an export.
+struct SampleWriter {
+    private(set) var line: ExportLine
+    /// Whether each sample is carried whole, as metadata that an import takes back.
+    private let isExact: Bool
+    private(set) var report = HealthExportReport()
+
+    init(offset: Int, isExact: Bool) {
+        line = ExportLine(offset: offset)
+        self.isExact = isExact
+    }
+
+    /// Takes the bytes that were written since the last time.
+    mutating func take() -> [UInt8] {
+        let bytes = line.bytes
+        report.bytes += bytes.count
+        line.removeAll()
+        return bytes
+    }
+
+    mutating func appendHead(exportDate: Instant) {
+        line.append(DocumentType.head)
+        line.append(" <ExportDate")
+        line.attribute("value", exportDate)
+        line.append("/>\n")
+    }
+
+    mutating func appendEnd() { line.append("</HealthData>\n") }
+
+    /// Appends a sample.
+    ///
+    /// - Parameter depth: 1 at the top level, 2 within a correlation.
+    mutating func append(_ sample: Sample, depth: Int = 1) throws {
+        if depth == 1 { count(sample) }
+        if sample.type == .workout, let workout = sample.workout {
+            return try append(sample, workout, depth: depth)
+        }
+        line.indent(depth)
+        line.append("<Record")
+        line.attribute("type", sample.type.identifier)
+        appendSource(sample)
+        if sample.type.kind != .category { line.attribute("unit", sample.quantity.unit.symbol) }
+        appendTimes(sample)
+        line.attribute("value", sample.categoryCase?.identifier ?? ExportLine.decimal(sample.quantity.value))
+        let (metadata, beats) = (try metadata(of: sample), SampleWriter.beats(of: sample))
+        if metadata.isEmpty, beats.isEmpty {
+            line.append("/>\n")
+            return
+        }
+        line.append(">\n")
+        append(metadata, depth: depth + 1)
+        append(beats: beats, depth: depth + 1)
+        line.indent(depth)
+        line.append("</Record>\n")
+    }
+
+    /// Appends the samples of a group as a correlation. They stand at the top level as well.
+    mutating func append(correlation type: SampleType, _ members: [Sample]) throws {
+        guard let first = members.first else { return }
+        line.append(" <Correlation")
+        line.attribute("type", type.identifier)
+        appendSource(first)
+        let start = members.map(\.start).min() ?? first.start
+        let end = members.map { $0.isOpenEnded ? $0.start : $0.end }.max() ?? start
+        line.attribute("creationDate", first.modified?.time ?? start)
+        line.attribute("startDate", start)
+        line.attribute("endDate", end)
+        line.append(">\n")
+        for member in members { try append(member, depth: 2) }
+        line.append(" </Correlation>\n")
+    }
+
+    private mutating func append(_ sample: Sample, _ workout: Workout, depth: Int) throws {
+        line.indent(depth)
+        line.append("<Workout")
+        line.attribute("workoutActivityType", SampleWriter.name(of: workout.activityType))
+        append("duration", "durationUnit", sample.quantity.value.isFinite ? sample.quantity : nil)
+        append("totalDistance", "totalDistanceUnit", workout.distance)
+        append("totalEnergyBurned", "totalEnergyBurnedUnit", workout.energy)
+        append("totalSwimmingStrokeCount", "totalSwimmingStrokeCountUnit", workout.strokes)
+        append("totalFlightsClimbed", "totalFlightsClimbedUnit", workout.flights)
+        appendSource(sample)
+        appendTimes(sample)
+        line.append(">\n")
+        append(try metadata(of: sample), depth: depth + 1)
+        append(workout.events, workout.statistics, depth: depth + 1)
+        for part in workout.activities {
+            line.indent(depth + 1)
+            line.append("<WorkoutActivity")
+            line.attribute("uuid", part.id.description)
+            line.attribute("workoutActivityType", SampleWriter.name(of: part.activityType))
+            line.attribute("startDate", part.start)
+            line.attribute("endDate", part.end == .distantFuture ? part.start : part.end)
+            append("duration", "durationUnit", part.duration)
+            line.append(">\n")
+            append(entries(part.metadata), depth: depth + 2)
+            append(part.events, part.statistics, depth: depth + 2)
+            line.indent(depth + 1)
+            line.append("</WorkoutActivity>\n")
+        }
+        line.indent(depth)
+        line.append("</Workout>\n")
+    }
+
+    private mutating func append(_ events: [WorkoutEvent], _ statistics: [WorkoutStatistics], depth: Int) {
+        for event in events {
+            guard let name = SampleWriter.eventNames[event.kind] else { continue }
+            line.indent(depth)
+            line.append("<WorkoutEvent")
+            line.attribute("type", name)
+            line.attribute("date", event.start)
+            if event.end != event.start {
+                append(
+                    "duration", "durationUnit",
+                    Quantity((event.end - event.start.nanoseconds).secondsSinceReference, .second))
+            }
+            line.append(event.metadata.isEmpty ? "/>\n" : ">\n")
+            guard !event.metadata.isEmpty else { continue }
+            append(entries(event.metadata), depth: depth + 1)
+            line.indent(depth)
+            line.append("</WorkoutEvent>\n")
+        }
+        for item in statistics {
+            line.indent(depth)
+            line.append("<WorkoutStatistics")
+            line.attribute("type", item.type.identifier)
+            line.attribute("startDate", item.start)
+            line.attribute("endDate", item.end)
+            let values = [item.sum, item.average, item.minimum, item.maximum].compactMap(\.self)
+            // One element has one unit.
+            let unit = values.first?.unit ?? item.type.canonicalUnit ?? .count
+            func value(_ quantity: Quantity?) -> Double? { quantity.flatMap { try? $0.value(in: unit) } }
+            if let average = value(item.average) { line.attribute("average", average) }
+            if let minimum = value(item.minimum) { line.attribute("minimum", minimum) }
+            if let maximum = value(item.maximum) { line.attribute("maximum", maximum) }
+            if let sum = value(item.sum) { line.attribute("sum", sum) }
+            line.attribute("unit", unit.symbol)
+            line.append("/>\n")
+        }
+    }
+
+    private mutating func append(_ name: StaticString, _ unitName: StaticString, _ quantity: Quantity?) {
+        guard let quantity else { return }
+        line.attribute(name, quantity.value)
+        line.attribute(unitName, quantity.unit.symbol)
+    }
+
+    private mutating func appendSource(_ sample: Sample) {
+        line.attribute("sourceName", sample.source.name)
+        if let version = sample.source.version { line.attribute("sourceVersion", version) }
+        if let device = sample.device { line.attribute("device", ExportDevice.text(of: device)) }
+    }
+
+    private mutating func appendTimes(_ sample: Sample) {
+        if let written = sample.modified?.time { line.attribute("creationDate", written) }
+        line.attribute("startDate", sample.start)
+        line.attribute("endDate", sample.isOpenEnded ? sample.start : sample.end)
+    }
+
+    private mutating func append(_ metadata: [(key: String, text: String)], depth: Int) {
+        for (key, text) in metadata {
+            line.indent(depth)
+            line.append("<MetadataEntry")
+            line.attribute("key", key)
+            line.attribute("value", text)
+            line.append("/>\n")
+        }
+    }
+
+    /// Appends the beats of a heart rate series, as they stood in the file that they came from.
+    private mutating func append(beats: [(rate: String, time: String)], depth: Int) {
+        if beats.isEmpty { return }
+        line.indent(depth)
+        line.append("<HeartRateVariabilityMetadataList>\n")
+        for (rate, time) in beats {
+            line.indent(depth + 1)
+            line.append("<InstantaneousBeatsPerMinute")
+            line.attribute("bpm", rate)
+            line.attribute("time", time)
+            line.append("/>\n")
+        }
+        line.indent(depth)
+        line.append("</HeartRateVariabilityMetadataList>\n")
+    }
+
+    private static func beats(of sample: Sample) -> [(rate: String, time: String)] {
+        guard case .string(let text)? = sample.local[ExactKeys.beats] else { return [] }
+        return text.split(separator: "; ").compactMap { beat in
+            beat.firstIndex(of: " ").map { (String(beat[..<$0]), String(beat[beat.index(after: $0)...])) }
+        }
+    }
+
+    private func metadata(of sample: Sample) throws -> [(key: String, text: String)] {
+        var metadata = entries(sample.metadata)
+        if sample.isUserEntered { metadata.append(("HKWasUserEntered", "1")) }
+        if let zone = sample.timeZone { metadata.append(("HKTimeZone", zone)) }
+        if let text = sample.syncIdentifier, text != sample.id.description {
+            metadata.append(("HKMetadataKeySyncIdentifier", text))
+            metadata.append(("HKMetadataKeySyncVersion", "\(sample.version)"))
+        }
+        if isExact { metadata.append((ExactKeys.sample, try ExactKeys.text(of: sample))) }
+        return metadata
+    }
+
+    private func entries(_ metadata: [String: MetadataValue]) -> [(key: String, text: String)] {
+        metadata.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map { key, value in
+            let text =
+                switch value {
+                case .string(let text): text
+                case .number(let number): ExportLine.decimal(number)
+                case .bool(let flag): flag ? "1" : "0"
+                case .date(let time): ExportLine(offset: 0).date(time)
+                case .quantity(let quantity): "\(ExportLine.decimal(quantity.value)) \(quantity.unit.symbol)"
+                }
+            return (key, text)
+        }
+    }
+
+    private mutating func count(_ sample: Sample) {
+        report.samples += 1
+        if isExact { return }
+        let times = [sample.start, sample.isOpenEnded ? sample.start : sample.end]
+        if times.contains(where: { $0.nanoseconds % Instant.nanosecondsPerSecond != 0 }) { report.fractionsLost += 1 }
+        if !DerivedID.isDerived(sample.id) { report.idsLost += 1 }
+        if sample.local.keys.contains(where: { $0 != ExactKeys.beats }) || sample.original != nil || sample.count > 1 {
+            report.detailsLost += 1
+        }
+        if sample.isOpenEnded { report.openEnds += 1 }
+    }
+
+    mutating func countGroupLost() { if !isExact { report.groupsLost += 1 } }
+
+    private static func name(of activity: WorkoutActivityType) -> String {
+        guard let name = activity.name else { return "HKWorkoutActivityType(\(activity.rawValue))" }
+        return "HKWorkoutActivityType" + name.prefix(1).uppercased() + name.dropFirst()
+    }
+
+    private static let eventNames: [WorkoutEvent.Kind: String] = [
+        .pause: "HKWorkoutEventTypePause", .resume: "HKWorkoutEventTypeResume", .lap: "HKWorkoutEventTypeLap",
+        .marker: "HKWorkoutEventTypeMarker", .motionPaused: "HKWorkoutEventTypeMotionPaused",
+        .motionResumed: "HKWorkoutEventTypeMotionResumed", .segment: "HKWorkoutEventTypeSegment",
+        .pauseOrResumeRequest: "HKWorkoutEventTypePauseOrResumeRequest",
+    ]
+}

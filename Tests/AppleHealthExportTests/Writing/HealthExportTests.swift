@@ -1,0 +1,191 @@
+import Foundation
+import HealthKV
+import Testing
+
+@testable import AppleHealthExport
+
+@Suite("Writing exports")
+struct HealthExportTests {
+    let bench: ImportBench
+
+    init() throws { bench = try ImportBench() }
+
+    private func written(_ name: String = "out.xml", _ task: HealthExport = HealthExport()) throws -> (
+        String, HealthExportReport
+    ) {
+        let path = bench.folder.path + "/" + name
+        let report = try task.write(bench.store, to: path)
+        return (try String(contentsOfFile: path, encoding: .utf8), report)
+    }
+
+    private func elements(_ text: String) -> [String] {
+        text.split(separator: "\n").filter { $0.hasPrefix(" <Record") || $0.hasPrefix("  <Meta") }.map { String($0) }
+    }
+
+    /// Samples of every kind, some with everything that a sample may have.
+    private func fill() throws {
+        let start = try #require(Instant("2024-05-01T06:00:00Z"))
+        var run = Sample.workout(
+            Workout(
+                .running, energy: Quantity(312.5, .kilocalorie), distance: Quantity(5.5, .kilometer),
+                statistics: [
+                    WorkoutStatistics(
+                        .heartRate, from: start, to: start + 60 * Instant.nanosecondsPerSecond,
+                        average: Quantity(130, .countPerMinute), maximum: Quantity(170.5, .countPerMinute))
+                ],
+                events: [WorkoutEvent(.segment, from: start, to: start + 5 * Instant.nanosecondsPerSecond)],
+                activities: [WorkoutActivity(.running, from: start, to: start + Instant.nanosecondsPerSecond)]),
+            from: start, to: start + 2_400 * Instant.nanosecondsPerSecond, duration: 1_800)
+        run.timeZone = "Europe/Paris"
+        var weight = Sample(
+            .bodyMass, 72.4, .kilogram, from: start + 5, to: start + 5,
+            source: Source(
+                bundle: "com.example.a", name: "A <&\"'> \u{1}", version: "1.2", product: "P", system: "1.0"),
+            isUserEntered: true, device: Device(name: "Scale, new", manufacturer: "M", model: "X"),
+            metadata: [
+                "text": .string("a\nb\t\"c\""), "number": .number(-0.0025), "flag": .bool(true), "day": .date(start),
+                "goal": .quantity(Quantity(70, .kilogram)), "least": .number(1e-300),
+            ])
+        weight.local = ["note": .string("n")]
+        let open = Sample(.sleepAnalysis, 5, .count, from: start, to: .distantFuture)
+        let meal = [
+            Sample(.dietaryProtein, 11, .gram, at: start, group: "lunch"),
+            Sample(.dietaryFiber, 3.25, .gram, at: start, group: "lunch"),
+            Sample(.stepCount, 3, .count, at: start, group: "other"),
+        ]
+        try bench.store.write { [run, weight] transaction in
+            for sample in [run, weight, open] + meal { try transaction.save(sample) }
+        }
+    }
+
+    @Test("A record stands in one line, with Apple's attributes in Apple's order")
+    func record() throws {
+        try bench.take([
+            Export.record(
+                "HKQuantityTypeIdentifierBodyMass", "159.8", "lb", Export.date(1, "08:00:00"), source: "Scale &amp; Co",
+                created: Export.date(1, "08:00:10"), metadata: [("HKWasUserEntered", "1")])
+        ])
+        var task = HealthExport()
+        task.secondsFromGMT = 7_200
+        let (text, report) = try written("out.xml", task)
+        let date = "2024-05-01 08:00:00 +0200"
+        #expect(
+            elements(text) == [
+                " <Record type=\"HKQuantityTypeIdentifierBodyMass\" sourceName=\"Scale &amp; Co\" unit=\"lb\" "
+                    + "creationDate=\"2024-05-01 08:00:10 +0200\" startDate=\"\(date)\" endDate=\"\(date)\" value=\"159.8\">",
+                "  <MetadataEntry key=\"HKWasUserEntered\" value=\"1\"/>",
+            ])
+        #expect(report.samples == 1 && report.bytes == text.utf8.count && report.fractionsLost == 0)
+        task.secondsFromGMT = -12_600
+        #expect(try written("west.xml", task).0.contains("startDate=\"2024-05-01 02:30:00 -0330\""))
+    }
+
+    @Test("The same store gives the same bytes, and the file is for its owner only")
+    func deterministic() throws {
+        try fill()
+        #expect(try written("a.xml").0 == written("b.xml").0)
+        let mode = try FileManager.default.attributesOfItem(atPath: bench.folder.path + "/a.xml")[.posixPermissions]
+        #expect(mode as? Int == 0o600)
+    }
+
+    @Test("An exact export gives the same samples again, with ids, clocks and fractions")
+    func exact() throws {
+        try fill()
+        try bench.take(
+            (1...20).map { Export.weight("\(70 + $0)", day: $0) } + [
+                Export.steps("5", day: 1), Export.steps("5", day: 1),
+            ])
+        var task = HealthExport()
+        task.isExact = true
+        let report = try task.write(bench.store, to: bench.folder.path + "/exact.zip")
+        #expect(report.idsLost == 0 && report.fractionsLost == 0)
+        let other = try ImportBench()
+        let imported = try HealthImport().run(bench.folder.path + "/exact.zip", into: other.store)
+        #expect(imported.inserted == report.samples && imported.quarantined == 0 && imported.mended == 0)
+        for type in try bench.store.blockingRead({ try $0.typesWithSamples() }) {
+            #expect(try bench.samples(type) == other.samples(type), "\(type)")
+        }
+        let again = try HealthImport().run(bench.folder.path + "/exact.zip", into: bench.store)
+        #expect(again.unchanged == again.read && again.inserted == 0)
+    }
+
+    @Test("What Apple's format has no place for is counted, and the rest survives")
+    func losses() throws {
+        try fill()
+        let (text, report) = try written()
+        #expect(report.samples == 6 && report.idsLost == 6 && report.fractionsLost == 1 && report.detailsLost == 1)
+        #expect(report.openEnds == 1 && report.groupsLost == 1 && report.charactersLost == 1)
+        #expect(text.contains("key=\"least\" value=\"0.000") && text.contains("value=\"a&#10;b&#9;&quot;c&quot;\""))
+        let other = try ImportBench()
+        let imported = try HealthImport().run(bench.folder.path + "/out.xml", into: other.store)
+        #expect(imported.inserted == 6 && imported.quarantined == 0 && imported.mended == 0)
+        let meal = try other.samples(.dietaryProtein) + other.samples(.dietaryFiber)
+        #expect(meal.count == 2 && meal[0].group != nil && meal[0].group == meal[1].group)
+        let workout = try #require(try other.samples(.workout).first)
+        let original = try #require(try bench.samples(.workout).first)
+        #expect(workout.duration == 1_800 && workout.timeZone == "Europe/Paris" && workout.workout == original.workout)
+        let weight = try #require(try other.samples(.bodyMass).first)
+        #expect(weight.quantity == Quantity(72.4, .kilogram) && weight.isUserEntered)
+        #expect(weight.source.name == "A <&\"'> " && weight.device?.name == "Scale, new")
+        #expect(weight.metadata["goal"] == .string("70 kg") && weight.metadata["text"] == .string("a\nb\t\"c\""))
+    }
+
+    @Test("An export of an imported store, imported again, is the same store")
+    func roundTrip() throws {
+        let date = Export.date(1, "08:00:00")
+        try bench.take(
+            (1...9).map { Export.weight("7\($0).25", day: $0) } + [
+                Export.steps("5", day: 1), Export.steps("5", day: 1),
+            ] + [
+                """
+                 <Record type="HKQuantityTypeIdentifierHeartRateVariabilitySDNN" sourceName="Watch" unit="ms"
+                  startDate="\(date)" endDate="\(date)" value="41.5">
+                  <HeartRateVariabilityMetadataList>
+                   <InstantaneousBeatsPerMinute bpm="61" time="6:14:48.94 PM"/>
+                   <InstantaneousBeatsPerMinute bpm="62" time="00:20:37,80"/>
+                  </HeartRateVariabilityMetadataList>
+                 </Record>
+                """
+            ])
+        _ = try written()
+        let other = try ImportBench()
+        try HealthImport().run(bench.folder.path + "/out.xml", into: other.store)
+        for type in [SampleType.bodyMass, .stepCount, .heartRateVariabilitySDNN] {
+            let (left, right) = (try bench.samples(type), try other.samples(type))
+            #expect(left.map(\.id) == right.map(\.id) && left.map(\.local) == right.map(\.local))
+        }
+        #expect(try HealthImport().run(bench.folder.path + "/out.xml", into: bench.store).inserted == 0)
+    }
+
+    @Test("A table has a row for each sample, and quotes what needs it")
+    func table() throws {
+        try fill()
+        let (text, report) = try written("out.csv")
+        let lines = text.components(separatedBy: "\r\n")
+        #expect(lines.count == report.samples + 2 && lines[0].hasPrefix("id,type,start,end,value,unit,source"))
+        #expect(text.contains("\"A <&\"\"'> \u{1}\"") && text.contains(",2024-05-01T06:00:00.000000005Z,"))
+    }
+
+    @Test("Types, sources and times choose what is written")
+    func filters() throws {
+        try bench.take([
+            Export.weight("70", day: 1), Export.weight("71", day: 2, source: "B"), Export.steps("5", day: 1),
+        ])
+        var task = HealthExport()
+        task.types = [.bodyMass]
+        #expect(try written("a.xml", task).1.samples == 2)
+        task.sources = ["B"]
+        #expect(try written("b.xml", task).1.samples == 1)
+        task.range = TimeRange(from: .distantPast, to: Instant("2024-05-02T00:00:00Z")!)
+        #expect(try written("c.xml", task).1.samples == 0)
+    }
+
+    @Test("Numbers are written without an exponent, and read back the same")
+    func decimals() throws {
+        let numbers = [0.1, 1e21, 123_456_789.5, 1e-7, 1.5e-10, 2.5e300, -0.25, 72, 0, 1 / 3.0, .leastNonzeroMagnitude]
+        for number in numbers {
+            let text = ExportLine.decimal(number)
+            #expect(!text.contains("e") && Double(text) == number, "\(number)")
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import Foundation
+import HealthKV
+import Testing
+
+@testable import kvinspect
+
+@Suite("export")
+struct ExportTests {
+    let bench: Workbench
+
+    init() throws {
+        bench = try Workbench()
+        try bench.load("S", Fixture.lines)
+    }
+
+    @Test("An exact export gives the same store again, as XML and as an archive", arguments: ["a.xml", "a.zip"])
+    func exact(file: String) throws {
+        let export = try bench.run("export", "S", file, "--exact", "--format", "json")
+        #expect(try export.code == 0 && export.json()["samples"] as? Int == 4, "\(export.errors)")
+        let imported = try bench.run("import", "T", file, "--format", "json")
+        #expect(try imported.code == 0 && imported.json()["inserted"] as? Int == 4, "\(imported.errors)")
+        #expect(try bench.run("diff", "S", "T").code == 0)
+    }
+
+    @Test("The output gives the same bytes as a file, and dates have one offset")
+    func output() throws {
+        #expect(try bench.run("export", "S", "a.xml", "--tz", "Asia/Kathmandu").code == 0)
+        let text = try String(contentsOf: bench.folder.appendingPathComponent("a.xml"), encoding: .utf8)
+        #expect(try bench.run("export", "S", "-", "--tz", "Asia/Kathmandu").output == text)
+        #expect(text.contains("startDate=\"2024-05-31 13:45:00 +0545\""))
+    }
+
+    @Test("An existing file stays without --force, and a name without a known ending is refused")
+    func names() throws {
+        #expect(try bench.run("export", "S", "a.csv").code == 0)
+        let again = try bench.run("export", "S", "a.csv")
+        #expect(again.code == 1 && again.errors.contains("--force"))
+        #expect(try bench.run("export", "S", "a.csv", "--force").code == 0)
+        #expect(try bench.run("export", "S", "a.pdf").code == 64)
+        #expect(try bench.run("export", "S", "no/folder/a.xml").code == 1)
+        #expect(try bench.run("export", "Nothing", "a.xml").code == 1)
+    }
+
+    @Test("What is lost is counted")
+    func losses() throws {
+        let run = try bench.run("export", "S", "a.xml", "--format", "json").json()
+        #expect(run["ids_lost"] as? Int == 4 && run["fractions_lost"] as? Int == 2 && run["details_lost"] as? Int == 1)
+    }
+}

@@ -1,0 +1,84 @@
+import AppleHealthExport
+import HealthKV
+
+/// `kvinspect export STORE FILE`
+enum ExportVerb: Verb {
+    static let description = VerbDescription(
+        name: "export", abstract: "Write the samples as an export of Apple Health: XML, archive, or a table.",
+        discussion:
+            "The same samples give the same bytes. Apple's format has whole seconds and no ids; what it has no place for is "
+            + "counted. With --exact every sample is carried whole, and an import of the file gives the same store again.",
+        arguments: [
+            .store,
+            ArgumentDescription(
+                name: "file", help: "A name that ends in .xml, .zip or .csv, or - for XML on the output.", kind: .file),
+        ],
+        options: [
+            OptionDescription(name: "exact", help: "Carry every sample whole, as metadata that 'import' takes back."),
+            OptionDescription(
+                name: "types", value: "types", help: "Only these types, such as stepCount,bodyMass.", kind: .type),
+            .from, .to,
+            OptionDescription(name: "source", value: "source", help: "Only samples of this source, by its name."),
+            OptionDescription(name: "force", help: "Replace the file if it exists."), .format, .zone, .progress,
+        ])
+
+    static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
+        let zone = try arguments.zone()
+        var task = HealthExport()
+        task.types = try arguments.types()
+        task.sources = arguments.text("source").map { [$0] }
+        task.range = TimeRange(
+            from: try arguments.bound("from", in: zone) ?? .distantPast,
+            to: try arguments.bound("to", in: zone) ?? .distantFuture)
+        task.isExact = arguments.flag("exact")
+        let file = arguments.argument("file")
+        let endings = [".xml", ".zip", ".csv"]
+        guard file == "-" || endings.contains(where: { file.lowercased().hasSuffix($0) }) else {
+            throw UsageError("\(file) has no known ending. Please provide a name that ends in .xml, .zip or .csv.")
+        }
+        let store = try StoreAccess.openForReading(arguments.store)
+        if file != "-" { _ = try NewFile(file, replaces: arguments.flag("force"), outside: arguments.store) }
+        let (samples, last) = try store.read { transaction in
+            (try transaction.count(), try lastTime(in: transaction))
+        }
+        // As Apple does: one offset for the whole file, that of the time of the export.
+        let seconds = last.nanoseconds / Instant.nanosecondsPerSecond + Instant.secondsFrom1970To2001
+        task.secondsFromGMT = zone.offset(at: Int(seconds))
+        if file != "-" { console.say("Writing \(file); \(arguments.store) is only read.") }
+        let progress = Progress(arguments, console, unit: "samples", total: samples)
+        let report = try task.write(store, to: file) { try progress.advance(to: $0) }
+        progress.finish()
+        if file == "-" { return .clean }
+        try print(report, file, arguments, console)
+        return .clean
+    }
+
+    private static func lastTime(in transaction: borrowing ReadTransaction) throws -> Instant {
+        var last = Instant(nanoseconds: 0)
+        for type in try transaction.typesWithSamples() {
+            if let sample = try transaction.latest(of: type) {
+                last = max(last, sample.isOpenEnded ? sample.start : sample.end)
+            }
+        }
+        return last
+    }
+
+    private static func print(
+        _ report: HealthExportReport, _ file: String, _ arguments: ParsedArguments, _ console: Console
+    ) throws {
+        let lost: [(String, Int)] = [
+            ("fractions_lost", report.fractionsLost), ("ids_lost", report.idsLost),
+            ("details_lost", report.detailsLost), ("open_ends", report.openEnds), ("groups_lost", report.groupsLost),
+            ("characters_lost", report.charactersLost),
+        ]
+        let counts = [("samples", report.samples), ("bytes", report.bytes)] + lost
+        try Answer.print(
+            [.init("file", .string(file))] + counts.map { .init($0.0, .count($0.1)) }, arguments, console
+        ) {
+            let losses = lost.filter { $0.1 > 0 }.map { "\($0.1) \($0.0.replacing("_", with: " "))" }
+            let first = "\(file): \(report.samples) samples, \(ByteSize.text(report.bytes))"
+            return losses.isEmpty
+                ? [first] : [first, "Apple's format has no place for: \(losses.joined(separator: ", "))"]
+        }
+    }
+}
