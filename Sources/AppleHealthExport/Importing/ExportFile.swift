@@ -40,6 +40,15 @@ struct ExportFile {
         }
     }
 
+    /// A table of any kind.
+    init(table path: String) throws {
+        let source = try FileSource(path: path)
+        let fingerprint =
+            source.size == nil || path == "-"
+            ? nil : try ExportFile.fingerprint(FileSource(path: path), source.size)
+        self.init(source: source, size: source.size, fingerprint: fingerprint, others: [])
+    }
+
     private init(source: any ByteSource, size: Int?, fingerprint: String?, others: [(kind: String, bytes: Int)]) {
         self.source = source
         self.size = size
@@ -64,6 +73,10 @@ struct ExportFile {
             }
         }
         guard let main else { throw failure ?? HealthImportError.noExport }
+        // A damaged archive gives wrong values long before its checksum tells. So the checksum comes first.
+        let whole = try archive.source(of: main)
+        var piece: [UInt8] = []
+        while try whole.read(into: &piece, atMost: 1 << 20) > 0 { piece.removeAll(keepingCapacity: true) }
         let others = entries.filter { $0.offset != main.offset }
         self.init(
             source: try archive.source(of: main), size: main.size,

@@ -1,6 +1,7 @@
 import HealthKV
 
-/// Imports an export of Apple Health: `export.zip`, the folder that was in it, its XML file, or a stream of that.
+/// Imports an export of Apple Health: `export.zip`, the folder that was in it, its XML file, or a stream of that. With
+/// a ``map`` it imports a table of values separated by commas.
 ///
 /// An export names no ids. A record is the sample that the store holds if type, name of the source, start and end are
 /// equal and the values differ by less than half a unit of the coarser printed digit, in whatever unit each is. So
@@ -21,14 +22,18 @@ public struct HealthImport: Sendable {
     public var range = TimeRange.all
     /// Whether to find out only what an import would do.
     public var isDryRun = false
+    /// How the rows of a table become samples; `nil` for an export of Apple Health.
+    public var map: ImportMap?
 
     /// Creates an import of everything.
     public init() {}
 
     /// A part of a file that was not taken.
     public struct QuarantinedPart: Sendable, Hashable {
-        /// Where the part begins in the XML, in bytes.
+        /// Where the part begins in the XML or table, in bytes.
         public let offset: Int
+        /// The line of a table; `nil` for an export.
+        public let line: Int?
         /// Why it was not taken.
         public let reason: String
         /// The part as it stands in the file.
@@ -46,7 +51,7 @@ public struct HealthImport: Sendable {
     /// Reads a file and stores its samples.
     ///
     /// - Parameters:
-    ///   - path: an archive, a folder, an XML file, or `-` for the standard input.
+    ///   - path: an archive, a folder, an XML file or a table, or `-` for the standard input.
     ///   - store: the store; `nil` to read only, which counts every wanted record as new.
     ///   - quarantine: takes each part that was not taken.
     ///   - progress: told after each megabyte. The import ends with the error that it throws; what is stored stays.
@@ -56,17 +61,23 @@ public struct HealthImport: Sendable {
         _ path: String, into store: SampleStore?, quarantine: (QuarantinedPart) throws -> Void = { _ in },
         progress: (Progress) throws -> Void = { _ in }
     ) throws -> HealthImportReport {
-        let file = try ExportFile(path)
+        let file = try map == nil ? ExportFile(path) : ExportFile(table: path)
         let job = file.fingerprint.map { "\($0) \(options)" }
         let writer = try store.map { try HistoryWriter($0, job: job, isDryRun: isDryRun) }
         var sink = RecordSink(writer, WantedRecords(types: types, sources: sources, range: range))
         for other in file.others { sink.report.keepOut(other.kind, bytes: other.bytes) }
-        var reader = ExportReader()
+        let handOver: ExportReader.Quarantine = { part in
+            try quarantine(
+                QuarantinedPart(offset: part.offset, line: part.line, reason: part.reason, bytes: part.bytes))
+        }
+        let tell: ExportReader.Progress = { try progress(Progress(bytes: $0, total: file.size)) }
         do {
-            try reader.read(
-                file.source, into: &sink,
-                { try quarantine(QuarantinedPart(offset: $0.offset, reason: $0.reason, bytes: $0.bytes)) },
-                { try progress(Progress(bytes: $0, total: file.size)) })
+            if let map {
+                try TableReader.read(file.source, map, into: &sink, handOver, tell)
+            } else {
+                var reader = ExportReader()
+                try reader.read(file.source, into: &sink, handOver, tell)
+            }
         } catch {
             // What was read before is sound.
             try? sink.finish(isWhole: false)
@@ -81,6 +92,7 @@ public struct HealthImport: Sendable {
     private var options: String {
         let types = types.map { $0.map(\.identifier).sorted().joined(separator: ",") } ?? "*"
         let sources = sources.map { $0.sorted().joined(separator: ",") } ?? "*"
-        return "\(types) \(sources) \(range.from.nanoseconds) \(range.to.nanoseconds)"
+        let map = map.map { " \($0)" } ?? ""
+        return "\(types) \(sources) \(range.from.nanoseconds) \(range.to.nanoseconds)\(map)"
     }
 }

@@ -158,8 +158,10 @@ struct ElementScanner {
         while place < bytes.count, ElementScanner.isName(bytes[place]) { place += 1 }
         guard place < bytes.count else { return .incomplete }
         let name = start..<place
+        place = bytes.skippingSpace(from: place)
+        guard place < bytes.count else { return .incomplete }
         guard !name.isEmpty, bytes[place] == 0x3D else { return .broken }
-        place += 1
+        place = bytes.skippingSpace(from: place + 1)
         guard place < bytes.count else { return .incomplete }
         let quote = bytes[place]
         guard quote == 0x22 || quote == 0x27 else { return .broken }

@@ -27,6 +27,18 @@ enum ExportDates {
         return isTooFar ? nil : time
     }
 
+    /// Returns the time that an attribute holds.
+    static func read(_ attribute: ExportAttribute, in bytes: borrowing Span<UInt8>) -> Int64? {
+        if attribute.isPlain || attribute.value.count == length {
+            return attribute.value.count == length ? read(bytes, at: attribute.value.lowerBound) : nil
+        }
+        // Somebody wrote characters as references.
+        let read = ExportText(attribute, in: bytes)
+        if read.isMended { return nil }
+        let text = Array(read.text.utf8)
+        return text.count == length ? self.read(text.span, at: 0) : nil
+    }
+
     /// Seconds from 1970 to 2001.
     private static let secondsTo2001 = 978_307_200
 

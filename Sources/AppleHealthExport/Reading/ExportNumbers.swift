@@ -34,6 +34,17 @@ enum ExportNumbers {
         return isNegative ? -number : number
     }
 
+    /// Returns the number that an attribute holds.
+    static func read(_ attribute: ExportAttribute, in bytes: borrowing Span<UInt8>) -> Double? {
+        if let number = read(bytes, attribute.value) { return number }
+        if attribute.isPlain { return nil }
+        // Somebody wrote characters as references.
+        let whole = ExportText(attribute, in: bytes)
+        if whole.isMended { return nil }
+        let text = Array(whole.text.utf8)
+        return read(text.span, 0..<text.count)
+    }
+
     private static func slow(_ bytes: borrowing Span<UInt8>, _ range: Range<Int>) -> Double? {
         guard range.count < 400 else { return nil }
         for place in range {

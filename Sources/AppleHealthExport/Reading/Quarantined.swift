@@ -1,14 +1,15 @@
-/// A part of a file that was not taken.
+/// A part of a file that was not taken, kept so that its owner can look at it.
 package struct Quarantined: Sendable, Equatable {
-    /// Where the part begins in the file.
+    /// The position of the first byte in the file.
     package var offset: Int
-    /// The line, where lines are counted.
+    /// The number of the line on which the part begins, counted from 1; `nil` if it is not known.
     package var line: Int?
-    /// Why it was not taken, without any value of it.
+    /// What is wrong, in words and without any value of the file.
     package var reason: String
-    /// The part as it stands in the file.
+    /// The bytes as they are in the file, at most a mebibyte of them.
     package var bytes: [UInt8]
 
+    /// Creates the report of a part that was not taken.
     package init(offset: Int, line: Int? = nil, reason: String, bytes: [UInt8]) {
         self.offset = offset
         self.line = line

@@ -20,9 +20,11 @@ struct RecordReader {
         _ element: ExportElement, _ number: Int, _ bytes: borrowing Span<UInt8>, _ isMended: inout Bool
     ) throws(Refusal) -> ImportedRecord {
         let node = element.nodes[number]
-        guard let identifier = text(.type, element, node, bytes, &isMended), !identifier.isEmpty else {
+        var isDamaged = false
+        guard let identifier = text(.type, element, node, bytes, &isDamaged), !identifier.isEmpty else {
             throw Refusal(reason: "it has no type")
         }
+        if isDamaged || identifier.utf8.contains(0x3C) { throw Refusal(reason: "its type is damaged") }
         let type = type(identifier)
         let (start, end) = try times(element, node, bytes)
         let source = try source(element, node, bytes, &isMended)
@@ -48,23 +50,18 @@ struct RecordReader {
         guard let end = element.attribute(ExportName.endDate.bytes, of: node, in: bytes) ?? second else {
             throw Refusal(reason: "it has no end")
         }
-        guard let from = date(start, bytes), let to = date(end, bytes) else {
+        guard let from = ExportDates.read(start, in: bytes), let to = ExportDates.read(end, in: bytes) else {
             throw Refusal(reason: "a date is no date")
         }
         guard from <= to else { throw Refusal(reason: "it ends before it starts") }
         return (from, to)
     }
 
-    private func date(_ attribute: ExportAttribute, _ bytes: borrowing Span<UInt8>) -> Int64? {
-        guard attribute.value.count == ExportDates.length else { return nil }
-        return ExportDates.read(bytes, at: attribute.value.lowerBound)
-    }
-
     func created(
         _ element: ExportElement, _ node: ExportNode, _ bytes: borrowing Span<UInt8>
     ) throws(Refusal) -> Instant? {
         guard let attribute = element.attribute(ExportName.creationDate.bytes, of: node, in: bytes) else { return nil }
-        guard let time = date(attribute, bytes) else { throw Refusal(reason: "a date is no date") }
+        guard let time = ExportDates.read(attribute, in: bytes) else { throw Refusal(reason: "a date is no date") }
         return Instant(nanoseconds: time)
     }
 
@@ -87,7 +84,9 @@ struct RecordReader {
         _ isMended: inout Bool
     ) throws(Refusal) -> (Double, HealthUnit) {
         let value = element.attribute(ExportName.value.bytes, of: node, in: bytes)
-        let symbol = text(.unit, element, node, bytes, &isMended)
+        var isDamaged = false
+        let symbol = text(.unit, element, node, bytes, &isDamaged)
+        if isDamaged { throw Refusal(reason: "its unit is damaged") }
         if type.kind == .category || type.kind == .other && symbol == nil {
             let unit = type.canonicalUnit ?? .count
             guard let value else { return (0, unit) }
@@ -99,7 +98,7 @@ struct RecordReader {
         guard let value else { throw Refusal(reason: "it has no value") }
         guard let symbol else { throw Refusal(reason: "it has no unit") }
         guard let unit = unit(symbol) else { throw Refusal(reason: "its unit is none") }
-        guard let number = ExportNumbers.read(bytes, value.value) else {
+        guard let number = ExportNumbers.read(value, in: bytes) else {
             throw Refusal(reason: "its value is no number")
         }
         return (number, unit)

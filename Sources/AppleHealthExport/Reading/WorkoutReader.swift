@@ -146,7 +146,7 @@ struct WorkoutReader {
         let node = element.nodes[number]
         guard let name = reader.text(.type, element, node, bytes, &isMended), let kind = events[name],
             let date = element.attribute(ExportName.date.bytes, of: node, in: bytes),
-            let start = ExportDates.read(bytes, at: date.value.lowerBound)
+            let start = ExportDates.read(date, in: bytes)
         else { return nil }
         var end = start
         if let duration = quantity(.duration, .durationUnit, element, node, bytes, &reader, &isMended),
@@ -169,7 +169,7 @@ struct WorkoutReader {
         _ bytes: borrowing Span<UInt8>, _ reader: inout RecordReader, _ isMended: inout Bool
     ) -> Quantity? {
         guard let attribute = element.attribute(name.bytes, of: node, in: bytes),
-            let value = ExportNumbers.read(bytes, attribute.value)
+            let value = ExportNumbers.read(attribute, in: bytes)
         else { return nil }
         let symbol = reader.text(unitName, element, node, bytes, &isMended)
         if symbol == nil, name.bytes == ExportName.duration.bytes { return Quantity(value, .minute) }

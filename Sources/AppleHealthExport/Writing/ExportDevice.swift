@@ -17,15 +17,20 @@ enum ExportDevice {
         var device = Device()
         var field: (WritableKeyPath<Device, String?> & Sendable)?
         var isEmpty = true
+        var isIgnored = false
         // Values may hold commas: one goes on until a part begins with a name.
         for part in body.split(separator: ", ", omittingEmptySubsequences: false) {
             if let colon = part.firstIndex(of: ":"),
                 let found = fields.first(where: { $0.0 == part[..<colon].drop(while: { $0 == "," || $0 == " " }) })
             {
                 field = found.1
+                isIgnored = false
                 device[keyPath: found.1] = String(part[part.index(after: colon)...])
                 isEmpty = false
-            } else if let field, let value = device[keyPath: field] {
+            } else if part.hasPrefix("creation date:") {
+                // It tells when the phone first saw the device.
+                isIgnored = true
+            } else if !isIgnored, let field, let value = device[keyPath: field] {
                 device[keyPath: field] = value + ", " + part
             }
         }

@@ -3,7 +3,8 @@ import HealthModel
 
 /// Finds the rows of a file that the store holds or held already. A file gives no ids, times in whole seconds and
 /// values in whatever unit its owner chose. Two samples are the same if type, name of the source, start and end are
-/// equal and the values differ by at most half a unit of the coarser printed digit.
+/// equal and the values may have been rounded from one number: they differ by at most half a unit of the last digit of
+/// each.
 ///
 /// The rows of a lane and the lane itself are both in order of time, so one pass over both finds all candidates.
 struct HistoryMatching {
@@ -142,7 +143,8 @@ struct PrintedValue {
         else { return false }
         var tolerance = abs(edge - mine)
         if bothPrinted, let edge = other.converted(other.value + PrintedValue.halfDigit(of: other.value), to: common) {
-            tolerance = max(tolerance, abs(edge - its))
+            // Both may have been rounded from one number, in different directions.
+            tolerance += abs(edge - its)
         }
         return abs(mine - its) <= tolerance * 1.000_001 + abs(its) * 1e-12
     }

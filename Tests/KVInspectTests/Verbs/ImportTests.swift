@@ -109,4 +109,42 @@ struct ImportTests {
         #expect(try skipped("--to", "2024-07-02", "--tz", "UTC") == 0)
         #expect(try bench.run("import", "S", "export.xml", "--types", "bodyMass,").code == 64)
     }
+
+    @Test("A table is imported by a map, and the tool's own table by the map that it has")
+    func tables() throws {
+        try write("scale.csv", "Datum;Gewicht\n31.05.2024 07:58;72,4\n01.06.2024 08:03;72,x\n02.06.2024 08:03;71,9\n")
+        try write(
+            "scale.json",
+            #"""
+            {"separator": "semicolon", "decimalComma": true, "zone": "Europe/Berlin",
+             "start": {"column": "Datum", "format": "dd.MM.yyyy HH:mm"}, "source": "My scale",
+             "samples": [{"type": "bodyMass", "value": {"column": "Gewicht"}, "unit": "kg"}]}
+            """#)
+        let run = try bench.run(
+            "import", "S", "scale.csv", "--map", "scale.json", "--quarantine", "left.jsonl", "--format", "json")
+        #expect(try run.code == 5 && counts(run)["inserted"] == 2 && counts(run)["quarantined"] == 1, "\(run.errors)")
+        let left = try String(contentsOf: bench.folder.appendingPathComponent("left.jsonl"), encoding: .utf8)
+        #expect(left.contains("\"line\":3"))
+        let again = try bench.run("import", "S", "scale.csv", "--map", "scale.json", "--format", "json")
+        #expect(try counts(again)["inserted"] == 0 && counts(again)["unchanged"] == 2)
+        let scan = try bench.run("scan", "S", "--type", "bodyMass", "--tz", "UTC", "--format", "jsonl").lines()
+        #expect(scan.first?["start"] as? String == "2024-05-31T05:58:00Z" && scan.first?["value"] as? Double == 72.4)
+        #expect(try bench.run("export", "S", "own.csv").code == 0)
+        let own = try bench.run("import", "T", "own.csv", "--map", "healthkv", "--format", "json")
+        #expect(try own.code == 0 && counts(own)["inserted"] == 2, "\(own.errors)")
+        let copy = try bench.run("scan", "T", "--type", "bodyMass", "--tz", "UTC", "--format", "jsonl").lines()
+        #expect(copy.map { $0["value"] as? Double } == scan.map { $0["value"] as? Double } && copy.count == 2)
+    }
+
+    @Test("A map that is none is refused with the place in it")
+    func badMaps() throws {
+        try write("scale.csv", "a,b\n1,2\n")
+        try write("map.json", #"{"samples": [{"type": "bodyMass"}]}"#)
+        let bad = try bench.run("import", "S", "scale.csv", "--map", "map.json")
+        #expect(bad.code == 1 && bad.errors.contains("samples[0]"), "\(bad.errors)")
+        let unknown = try bench.run("import", "S", "scale.csv", "--map", "nothing")
+        #expect(unknown.code == 1 && unknown.errors.contains("withings-weight"), "\(unknown.errors)")
+        let other = try bench.run("import", "S", "scale.csv", "--map", "samsung-weight")
+        #expect(other.code == 1 && !FileManager.default.fileExists(atPath: bench.path("S")), "\(other.errors)")
+    }
 }

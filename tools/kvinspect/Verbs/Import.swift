@@ -1,6 +1,12 @@
 import AppleHealthExport
 import HealthKV
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// `kvinspect import STORE FILE`
 enum ImportVerb: Verb {
     static let description = VerbDescription(
@@ -18,6 +24,10 @@ enum ImportVerb: Verb {
                 name: "file", help: "export.zip, the folder or the XML in it, or - for the input.", kind: .file),
         ],
         options: [
+            OptionDescription(
+                name: "map", value: "map",
+                help: "The file is a table; its rows become samples by this map, a file or a name such as healthkv.",
+                kind: .file),
             OptionDescription(
                 name: "quarantine", value: "file", help: "Write what was not taken to this file, as JSON Lines.",
                 kind: .file),
@@ -39,6 +49,7 @@ enum ImportVerb: Verb {
             from: try arguments.bound("from", in: zone) ?? .distantPast,
             to: try arguments.bound("to", in: zone) ?? .distantFuture)
         task.isDryRun = arguments.flag("dry-run")
+        task.map = try arguments.map()
         let file = arguments.argument("file")
         let quarantine = try arguments.text("quarantine").map {
             try QuarantineFile($0, replaces: arguments.flag("force"), outside: arguments.store)
@@ -112,10 +123,33 @@ extension ParsedArguments {
     }
 }
 
+extension ParsedArguments {
+    /// The map by which a table is read; `nil` if none was asked for. Local times without a zone are in that of --tz.
+    fileprivate func map() throws -> ImportMap? {
+        guard let name = text("map") else { return nil }
+        var map: ImportMap
+        if let shipped = ImportMap.shipped(name) {
+            map = shipped
+        } else if let bytes = FileManager.default.contents(atPath: name) {
+            do {
+                map = try ImportMap(json: Array(bytes))
+            } catch {
+                throw Failure("\(name): \(error)")
+            }
+        } else {
+            throw Failure(
+                "\(name) is no file and no map of this tool, which has \(ImportMap.shippedNames.joined(separator: ", "))."
+            )
+        }
+        if map.needsZone { try map.setZone(text(OptionDescription.zone.name) ?? TimeZone.current.identifier) }
+        return map
+    }
+}
+
 extension Failure {
     /// An error of reading a file, which names the file.
     fileprivate static func of(_ error: any Error, _ file: String) -> any Error {
-        guard let error = error as? HealthImportError else { return error }
+        guard error is HealthImportError || error is ImportMapError else { return error }
         return Failure("\(file): \(error)")
     }
 }
@@ -142,7 +176,8 @@ final class QuarantineFile {
         let text = String(validating: part.bytes, as: UTF8.self)
         writer.value(
             .object([
-                .init("offset", .count(part.offset)), .init("reason", .string(part.reason)),
+                .init("offset", .count(part.offset)), .init("line", .optional(part.line)),
+                .init("reason", .string(part.reason)),
                 text.map { .init("bytes", .string($0)) }
                     ?? .init(
                         "hex",
