@@ -243,6 +243,36 @@ struct ExportReader {
         _ bytes: borrowing Span<UInt8>, correlation element: ExportElement, _ isMended: inout Bool,
         _ sink: inout RecordSink
     ) throws -> Int {
+        // Its records are taken even if nobody can read to what they belong.
+        var (group, refusal): (String?, RecordReader.Refusal?)
+        do {
+            group = try self.group(of: element, bytes, &isMended)
+        } catch {
+            refusal = error
+        }
+        var lost = 0
+        for (number, node) in element.nodes.enumerated()
+        where node.depth == 1 && ExportName.record.isName(of: node, in: bytes) {
+            do {
+                var isOdd = false
+                var record = try records.record(element, number, bytes, &isOdd)
+                // It stands at the top level as well: two readings of one record must not become two samples.
+                if isOdd { throw RecordReader.Refusal(reason: "a text of it is damaged") }
+                if record.metadata[ExactKeys.sample] != nil { continue }
+                record.group = group
+                try sink.add(record, isNested: true)
+            } catch is RecordReader.Refusal {
+                lost += 1
+            }
+        }
+        if let refusal { throw refusal }
+        return lost
+    }
+
+    /// Names the group of a correlation by what is the same in every export of it.
+    private mutating func group(
+        of element: ExportElement, _ bytes: borrowing Span<UInt8>, _ isMended: inout Bool
+    ) throws(RecordReader.Refusal) -> String {
         guard let name = records.text(.type, element, element.nodes[0], bytes, &isMended) else {
             throw RecordReader.Refusal(reason: "it has no type")
         }
@@ -251,20 +281,7 @@ struct ExportReader {
         let prefix = DerivedID.Prefix(type: SampleType(name), source: source.source.identity)
         let first = DerivedID.id(prefix, start: start, end: end, value: 0, multiplicity: 0)
         let earlier = correlations.count(first)
-        let id = DerivedID.id(prefix, start: start, end: end, value: 0, multiplicity: earlier)
-        var lost = 0
-        for (number, node) in element.nodes.enumerated()
-        where node.depth == 1 && ExportName.record.isName(of: node, in: bytes) {
-            do {
-                var record = try records.record(element, number, bytes, &isMended)
-                if record.metadata[ExactKeys.sample] != nil { continue }
-                record.group = id.description
-                try sink.add(record, isNested: true)
-            } catch is RecordReader.Refusal {
-                lost += 1
-            }
-        }
-        return lost
+        return DerivedID.id(prefix, start: start, end: end, value: 0, multiplicity: earlier).description
     }
 
     /// Takes a record that carries the whole sample of a store. Returns `false` if it carries none.
@@ -295,7 +312,7 @@ struct ExportReader {
             try reject(bytes, start..<end, "the file ends within it", &sink, quarantine)
             return end
         }
-        try mend(bytes, start..<end, group: nil, &sink, quarantine)
+        try mend(bytes, start..<end, &sink, quarantine)
         return end
     }
 
@@ -315,16 +332,9 @@ struct ExportReader {
         if let close = bytes.firstPlace(of: closing, from: start, to: outside) { end = close + closing.count }
         let members = TopLevel.next(bytes, from: start + 1).map { min($0, end) } ?? end
         var group: String?
-        if let head = ElementMender().mend(bytes, in: start..<members), let node = head.nodes.first {
+        if let head = ElementMender().mend(bytes, in: start..<members) {
             var isMended = true
-            let type = records.text(.type, head, node, bytes, &isMended)
-            let source = try? records.source(head, node, bytes, &isMended)
-            if let type, let source, let (from, to) = try? records.times(head, node, bytes) {
-                let prefix = DerivedID.Prefix(type: SampleType(type), source: source.source.identity)
-                let first = DerivedID.id(prefix, start: from, end: to, value: 0, multiplicity: 0)
-                let earlier = correlations.count(first)
-                group = DerivedID.id(prefix, start: from, end: to, value: 0, multiplicity: earlier).description
-            }
+            group = try? self.group(of: head, bytes, &isMended)
         }
         if group != nil {
             sink.report.mended += 1
@@ -339,12 +349,11 @@ struct ExportReader {
                 var isMended = element.isMended
                 do {
                     try add(bytes, element, group: group, &isMended, &sink)
-                    if isMended { sink.report.mended += 1 }
                 } catch let refusal as RecordReader.Refusal {
                     try reject(bytes, element.range, refusal.reason, &sink, quarantine)
                 }
             } else {
-                try mend(bytes, place..<next, group: group, &sink, quarantine, isNested: true)
+                try reject(bytes, place..<next, "it is broken", &sink, quarantine)
             }
             place = next
         }
@@ -356,14 +365,14 @@ struct ExportReader {
         _ sink: inout RecordSink
     ) throws {
         var record = try records.record(element, 0, bytes, &isMended)
+        if isMended { throw RecordReader.Refusal(reason: "a text of it is damaged") }
         record.group = group
         try sink.add(record, isNested: true)
     }
 
     /// Reads a broken record or workout, or puts it into quarantine.
     private mutating func mend(
-        _ bytes: borrowing Span<UInt8>, _ range: Range<Int>, group: String?, _ sink: inout RecordSink,
-        _ quarantine: Quarantine, isNested: Bool = false
+        _ bytes: borrowing Span<UInt8>, _ range: Range<Int>, _ sink: inout RecordSink, _ quarantine: Quarantine
     ) throws {
         do {
             guard let element = ElementMender().mend(bytes, in: range), let node = element.nodes.first else {
@@ -372,9 +381,7 @@ struct ExportReader {
             var isMended = true
             switch TopLevel.name(bytes, node.name) {
             case .record:
-                var record = try records.record(element, 0, bytes, &isMended)
-                record.group = group
-                try sink.add(record, isNested: isNested)
+                try sink.add(try records.record(element, 0, bytes, &isMended))
                 sink.report.mended += 1
             case .me, .exportDate: sink.report.mended += 1
             default: throw RecordReader.Refusal(reason: "it is broken")

@@ -10,7 +10,7 @@ struct ElementMender {
     private static let metadata = Array("<MetadataEntry".utf8)
 
     /// Reads the broken element at the beginning of a range, with the metadata within it. Returns `nil` if there is not
-    /// even a name.
+    /// even a name, or if a value may be incomplete.
     func mend(_ bytes: borrowing Span<UInt8>, in range: Range<Int>) -> ExportElement? {
         var element = ExportElement()
         element.isMended = true
@@ -20,12 +20,13 @@ struct ElementMender {
         while let next = bytes.firstPlace(of: ElementMender.metadata, from: place, to: range.upperBound) {
             let following =
                 bytes.firstPlace(of: ElementMender.metadata, from: next + 1, to: range.upperBound) ?? range.upperBound
-            place = addTag(bytes, in: next..<following, depth: 1, to: &element) ?? following
+            guard let end = addTag(bytes, in: next..<following, depth: 1, to: &element) else { return nil }
+            place = end
         }
         return element
     }
 
-    /// Reads one tag, and appends its node. Returns where it ends.
+    /// Reads one tag, and appends its node. Returns where it ends; `nil` if a value of it may be incomplete.
     private func addTag(
         _ bytes: borrowing Span<UInt8>, in range: Range<Int>, depth: Int, to element: inout ExportElement
     ) -> Int? {
@@ -50,7 +51,7 @@ struct ElementMender {
         for index in starts.indices {
             let limit = index + 1 < starts.count ? starts[index + 1].name.lowerBound : end
             // Without both quotes nobody knows whether the value is whole; a date shows it by its form.
-            guard let value = cut(bytes, starts[index].value..<limit) else { continue }
+            guard let value = cut(bytes, starts[index].value..<limit) else { return nil }
             element.attributes.append(
                 ExportAttribute(
                     name: starts[index].name, value: value, isPlain: false,

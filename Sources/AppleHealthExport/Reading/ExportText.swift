@@ -47,6 +47,10 @@ struct ExportText {
                     result.append(byte)
                     isOdd = true
                 }
+            } else if byte == 0x3C {
+                // It stands in a value only where nobody escaped it.
+                result.append(byte)
+                isOdd = true
             } else if byte < 0x20 {
                 // Line breaks and tabs count as spaces.
                 if isSpace(byte) { result.append(0x20) } else { isOdd = true }
