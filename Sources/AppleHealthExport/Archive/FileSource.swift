@@ -1,10 +1,4 @@
 /// The bytes of a file, of a pipe or of standard input.
-///
-/// ```swift
-/// let source = try FileSource(path: "export.xml")
-/// var piece: [UInt8] = []
-/// print(try source.read(into: &piece, atMost: 1024))
-/// ```
 package final class FileSource: ByteSource {
     /// A piece is never larger, whatever count the caller names.
     private static let pieceSizeMax = 1 << 20

@@ -1,13 +1,4 @@
 /// A zip archive that is read: its entries, and the contents of each as a stream. Nothing is unpacked to disk.
-///
-/// ```swift
-/// let archive = try ZipArchive(path: "export.zip")
-/// for entry in archive.entries where !entry.isFolder && !entry.isAppleDouble {
-///     let source = try archive.source(of: entry)
-///     var piece: [UInt8] = []
-///     print(entry.name, try source.read(into: &piece, atMost: 1024))
-/// }
-/// ```
 package struct ZipArchive {
     /// The bytes at the start of a file by which a zip archive is known.
     package static let signatureSize = 4

@@ -7,13 +7,6 @@
 ///
 /// The same calls give the same bytes with the same version of zlib: every entry is deflated, has the date 1980-01-01,
 /// and is followed by its sizes, so that the output is never rewound. ZIP64 is used only where it is needed.
-///
-/// ```swift
-/// let writer = try ZipWriter(to: "export.zip")
-/// try writer.beginEntry(name: "apple_health_export/export.xml")
-/// try writer.write(Array("<HealthData/>".utf8))
-/// try writer.finish()
-/// ```
 package final class ZipWriter {
     private static let outputSize = 256 << 10
 
