@@ -352,6 +352,11 @@ struct ExportReader {
                 } catch let refusal as RecordReader.Refusal {
                     try reject(bytes, element.range, refusal.reason, &sink, quarantine)
                 }
+                // Before the end of the correlation nothing else may follow.
+                let rest = bytes.skippingSpace(from: element.range.upperBound)
+                if rest < next, bytes[rest] != 0x3C {
+                    try reject(bytes, rest..<next, "text that belongs to no element", &sink, quarantine)
+                }
             } else {
                 try reject(bytes, place..<next, "it is broken", &sink, quarantine)
             }

@@ -47,6 +47,9 @@ struct ElementMender {
                 place += 1
             }
         }
+        // Attributes of another tag that has lost its bracket: nobody knows whose they are.
+        let names = starts.map { ElementMender.attributeNames[$0.known] }
+        if depth == 0, ElementMender.isOfSeveralTags(names) { return nil }
         let first = element.attributes.count
         for index in starts.indices {
             let limit = index + 1 < starts.count ? starts[index + 1].name.lowerBound : end
@@ -62,6 +65,16 @@ struct ElementMender {
             ExportNode(
                 name: name, attributes: first..<element.attributes.count, depth: depth, tag: range.lowerBound..<end))
         return end
+    }
+
+    private static func isOfSeveralTags(_ names: [[UInt8]]) -> Bool {
+        var counts: [[UInt8]: Int] = [:]
+        for name in names { counts[name, default: 0] += 1 }
+        // A second start may be the end.
+        if counts[ExportName.startDate.bytes] == 2, counts[ExportName.endDate.bytes] == nil {
+            counts[ExportName.startDate.bytes] = 1
+        }
+        return counts[ExportName.key.bytes] != nil || counts.values.contains { $0 > 1 }
     }
 
     /// Returns where a tag ends: at the first `>` after which no attribute follows before the next `<`.

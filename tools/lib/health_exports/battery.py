@@ -842,7 +842,7 @@ def large(context, fault):
         problems.append(f"{rate:.0f} MB/s instead of {speed}")
     types = context.run("types", store, "--format", "jsonl")
     found = Counter({line["type"]: line["samples"] for line in map(json.loads, types.out.split("\n")[:-1])
-                     if line["type"].startswith(comparison.JUDGED)})
+                     if not line["type"].startswith(comparison.UNJUDGED)})
     if fault == "count":
         kinds = kinds + Counter({catalog.QUANTITY + "HeartRate": 1})
     if found != kinds:
@@ -910,7 +910,7 @@ def run_check(context, entry, fault=None):
     context.notes = []
     began = time.monotonic()
     try:
-        problems = entry.function(context, fault)
+        problems = [" ".join(problem.split("\n")) for problem in entry.function(context, fault)]
     except Exception as error:  # A check that fails in itself is a failure, and the others go on.
         problems = [f"the check itself failed: {type(error).__name__}: {error}"]
         if fault:

@@ -6,8 +6,8 @@ from collections import defaultdict
 DATE = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) \+0000$")
 COPY = re.compile(r" \(\d+\)$")
 ALIASES = {"Cal": "kcal", "ml": "mL", "l": "L"}
-# Other types are what importers may make of correlations, audiograms and the like.
-JUDGED = ("HKQuantityType", "HKCategoryType", "HKWorkoutType", "HKDataTypeSleepDurationGoal")
+# Types that importers may make of elements that are no records. A damaged type may have any name.
+UNJUDGED = ("HKCorrelationType", "HKDataTypeIdentifier", "HKVisionPrescription", "HKClinicalType", "HKActivitySummary")
 
 
 def unit(text):
@@ -167,7 +167,7 @@ def read_dump(lines):
         if not line.strip():
             continue
         sample = json.loads(line)
-        if "type" in sample and sample["type"].startswith(JUDGED):
+        if "type" in sample and not sample["type"].startswith(UNJUDGED):
             sample.pop("dump", None)
             samples.append(sample)
     return samples

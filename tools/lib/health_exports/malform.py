@@ -100,8 +100,8 @@ class Base:
         return tuple(sorted(found | {self.parts[number].correlation for number in members}))
 
     def expectation(self, touched):
-        """Returns the truths that must be there, the numbers among them whose group does not matter, and the truths
-        that may be there."""
+        """Returns the truths that must be there, the numbers among them whose group does not matter, the truths that may
+        be there, and those that must be there of which a second copy is touched."""
         whole, grouped, reachable = set(), set(), set()
         broken = {number for number in touched if self.parts[number].isCorrelation}
         for number, part in enumerate(self.parts):
@@ -114,7 +114,8 @@ class Base:
         must = [self.truths[number] for number in sorted(whole)]
         relaxed = {place for place, number in enumerate(sorted(whole))
                    if self.truths[number].get("group") and number not in grouped}
-        return must, relaxed, [self.truths[number] for number in sorted(reachable - whole)]
+        may, twice = ([self.truths[number] for number in sorted(some)] for some in (reachable - whole, reachable & whole))
+        return must, relaxed, may, twice
 
 
 def choose(elements, most, rng):
@@ -335,14 +336,18 @@ def judge(base, variant, samples):
     """Returns what is wrong with the samples that were taken from a variant, and whether a touched record is missing."""
     if variant.refused:
         return (["something was taken from a file that declares entities"] if samples else []), False
-    must, relaxed, may = base.expectation(variant.touched)
+    must, relaxed, may, twice = base.expectation(variant.touched)
     problems, rest = matched(must, samples, relaxed)
     left = list(may)
     strange = []
+    # A second copy whose source has another name now is another record for every importer.
+    renamed = list(twice)
     for sample in rest:
         found = next((truth for truth in left if is_right(truth, sample)), None)
         if found is not None:
             left.remove(found)
+        elif (copied := next((truth for truth in renamed if core(truth) != core(sample) and is_right(truth, sample)), None)):
+            renamed.remove(copied)
         elif variant.rule == "bytes" and variant.touched and stands_in(variant.region, sample, may):
             # It is the touched record with a value that stands there now.
             strange.append(sample)
@@ -437,7 +442,7 @@ def main():
     everything = list(variants(base, options.seed))
     rng = random.Random(options.seed)
     for number, variant in enumerate(rng.sample(everything, min(options.limit, len(everything)))):
-        must, _, may = base.expectation(variant.touched)
+        must, _, may, _ = base.expectation(variant.touched)
         (folder / f"{number}.xml").write_bytes(variant.data)
         (folder / f"{number}.json").write_text(generate.dumps({
             "name": variant.name, "place": variant.place, "codes": variant.codes, "must": must, "may": may}))
