@@ -22,7 +22,12 @@ final class ReadContext {
     /// The state of the read; `nil` in a writer.
     var ticket: ReadTicket?
     /// Notes what the read touches, if anybody wants to know.
-    var trace: ReadTrace?
+    var trace: ReadTrace? {
+        get { givenTrace }
+        set { givenTrace = newValue }
+    }
+    // Private, so that the compiler sees all accesses and need not check each of them.
+    private var givenTrace: ReadTrace?
     /// The positions of the rows of large commits; `nil` in a writer, whose changes may be undone.
     let feedIndex: FeedIndexCache?
     private var knownNames: Int

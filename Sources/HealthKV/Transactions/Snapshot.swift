@@ -5,21 +5,24 @@ import LMDB
 public struct Snapshot: ~Escapable {
     let view: View
     private let held: ReadContext
-    /// Notes what the read touches, if anybody wants to know.
-    let trace: ReadTrace?
+    /// Whether anybody wants to know what the read touches. Copies of a flag cost less than those of a reference.
+    private let isTraced: Bool
 
     @_lifetime(copy view)
     init(view: View, context: ReadContext) {
         self.view = view
         held = context
-        trace = context.trace
+        isTraced = context.trace != nil
     }
 
     /// Everything that a read can learn goes through here, so that no read escapes a trace.
     var context: ReadContext {
-        if let trace { trace.seesAnything() }
+        if isTraced { held.trace?.seesAnything() }
         return held
     }
+
+    /// Notes what the read touches, if anybody wants to know.
+    var trace: ReadTrace? { isTraced ? held.trace : nil }
 
     /// The folder of the store, for errors.
     var path: String { held.path }
