@@ -13,64 +13,6 @@ enum OwnKey {
     static let all: Set<String> = [group, workout, duration]
 }
 
-/// HealthKit's correlations, which represent groups of samples.
-enum Correlation {
-    /// Returns the correlation type that may hold a type, if there is one.
-    static func type(holding type: SampleType) -> SampleType? {
-        if type == .bloodPressureSystolic || type == .bloodPressureDiastolic { return .bloodPressure }
-        return type.identifier.hasPrefix("HKQuantityTypeIdentifierDietary") ? .food : nil
-    }
-
-    /// Returns the correlation type that may hold all of these types.
-    static func type(holding types: [SampleType]) -> SampleType? {
-        let owners = Set(types.map { type(holding: $0) })
-        return owners.count == 1 ? owners.first ?? nil : nil
-    }
-}
-
-/// The totals of a workout. HealthKit sums them up from the samples that belong to the workout.
-enum WorkoutPart {
-    private static let distances: [SampleType] = [
-        .distanceWalkingRunning, .distanceCycling, .distanceSwimming, .distanceWheelchair, .distanceDownhillSnowSports,
-        .distanceRowing, .distancePaddleSports, .distanceCrossCountrySkiing, .distanceSkatingSports,
-    ]
-    static let types: [SampleType] = distances + [.activeEnergyBurned, .swimmingStrokeCount, .flightsClimbed]
-
-    private static func distanceType(_ activity: WorkoutActivityType) -> SampleType {
-        switch activity {
-        case .cycling, .handCycling: .distanceCycling
-        case .swimming: .distanceSwimming
-        case .rowing: .distanceRowing
-        case .paddleSports: .distancePaddleSports
-        case .crossCountrySkiing: .distanceCrossCountrySkiing
-        case .downhillSkiing, .snowboarding: .distanceDownhillSnowSports
-        case .skatingSports: .distanceSkatingSports
-        case .wheelchairWalkPace, .wheelchairRunPace: .distanceWheelchair
-        default: .distanceWalkingRunning
-        }
-    }
-
-    /// Returns the known totals, each with the type of the sample that carries it.
-    static func totals(of workout: Workout) -> [(type: SampleType, total: Quantity)] {
-        let all: [(SampleType, Quantity?)] = [
-            (.activeEnergyBurned, workout.energy), (distanceType(workout.activityType), workout.distance),
-            (.swimmingStrokeCount, workout.strokes), (.flightsClimbed, workout.flights),
-        ]
-        return all.compactMap { type, total in total.map { (type, $0) } }
-    }
-
-    /// Sets the totals from the workout's statistics.
-    static func setTotals(of workout: inout Workout) {
-        let statistics = workout.statistics
-        func sum(_ types: [SampleType]) -> Quantity? {
-            types.lazy.compactMap { type in statistics.first { $0.type == type }?.sum }.first
-        }
-        let distance = sum([distanceType(workout.activityType)] + distances)
-        (workout.energy, workout.distance) = (sum([.activeEnergyBurned]), distance)
-        (workout.strokes, workout.flights) = (sum([.swimmingStrokeCount]), sum([.flightsClimbed]))
-    }
-}
-
 /// The units in which quantities in metadata are stored, because HealthKit does not report their original units.
 enum MetadataUnits {
     /// HealthKit accepts a count as a percentage and the reverse, and nothing else distinguishes them. The percentage

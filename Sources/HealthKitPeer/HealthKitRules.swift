@@ -88,8 +88,6 @@ enum CategoryCases {
 
 /// HealthKit's own metadata keys, and the kinds of their values.
 enum MetadataRules {
-    enum Kind: Sendable { case text, truth, number, quantity }
-
     /// Types that HealthKit does not accept without a certain key.
     static let needed: [SampleType: String] = [
         .menstrualFlow: "HKMenstrualCycleStart", .insulinDelivery: "HKInsulinDeliveryReason",
@@ -99,27 +97,6 @@ enum MetadataRules {
     private static let reserved: Set<String> = OwnKey.all.union([
         "HKMetadataKeySyncIdentifier", "HKMetadataKeySyncVersion",
     ])
-
-    private static let kinds: [String: Kind] = {
-        let names: [(Kind, String)] = [
-            (.text, "ExternalUUID DeviceSerialNumber DeviceManufacturerName DigitalSignature FoodType TimeZone"),
-            (.text, "UDIDeviceIdentifier UDIProductionIdentifier WorkoutBrandName"),
-            (
-                .truth,
-                "WasUserEntered WasTakenInLab CoachedWorkout GroupFitness IndoorWorkout SexualActivityProtectionUsed"
-            ),
-            (.truth, "MenstrualCycleStart QuantityClampedToLowerBound QuantityClampedToUpperBound"),
-            (.number, "BodyTemperatureSensorLocation HeartRateSensorLocation SwimmingLocationType SwimmingStrokeStyle"),
-            (.number, "BloodGlucoseMealTime InsulinDeliveryReason VO2MaxTestType HeartRateMotionContext"),
-            (.number, "WeatherCondition UserMotionContext DevicePlacementSide WaterSalinity"),
-            (.quantity, "ReferenceRangeLowerLimit ReferenceRangeUpperLimit LapLength WeatherTemperature"),
-            (.quantity, "WeatherHumidity AverageSpeed MaximumSpeed ElevationAscended ElevationDescended"),
-            (.quantity, "AlpineSlopeGrade AverageMETs BarometricPressure"),
-        ]
-        var kinds: [String: Kind] = [:]
-        for (kind, list) in names { for name in list.split(separator: " ") { kinds["HK\(name)"] = kind } }
-        return kinds
-    }()
 
     /// Returns why metadata cannot be sent, or `nil` if it can.
     static func refusal(_ metadata: [String: MetadataValue]) -> String? {
@@ -132,18 +109,11 @@ enum MetadataRules {
                 return "The metadata of \(key) is no finite number."
             }
             guard key.hasPrefix("HK") else { continue }
-            guard let kind = kinds[key] else { return "The metadata key \(key) is not known to be one of HealthKit's." }
+            guard let kind = MetadataKind(key: key) else {
+                return "The metadata key \(key) is not known to be one of HealthKit's."
+            }
             if !kind.takes(value) { return "The metadata of \(key) is of the wrong kind." }
         }
         return nil
-    }
-}
-
-extension MetadataRules.Kind {
-    func takes(_ value: MetadataValue) -> Bool {
-        switch (self, value) {
-        case (.text, .string), (.truth, .bool), (.number, .number), (.quantity, .quantity): true
-        default: false
-        }
     }
 }

@@ -7,7 +7,7 @@ ORDERS = {
     "Sources/ColumnFormat/": ["Kernels", "Columns", "ColumnKernels", "Records", "Chunks", "Identity", "Links", "Summaries"],
     "Sources/HealthKV/": ["Records", "Transactions", "Tables", "Files", "Reading", "Statistics", "Writing", "Store", "Check", "Repair",
                           "Views"],
-    "Sources/AppleHealthExport/": ["Zlib", "Archive", "Writing", "Reading", "Mapping", "Importing"],
+    "Sources/AppleHealthExport/": ["Zlib", "Archive", "Reading", "Writing", "Mapping", "Importing"],
     "Sources/HealthKitSimulator/": ["Units", "Controls", "Apple/Values", "Records", "Apple/Objects", "Simulation", "Apple/Calls"],
     "Sources/HealthKVSync/": ["Peer", "Plan", "State", "Calls", "Stores", "Session", "Pull", "Push", "Reconcile", "Engine", "Foundation"],
 }

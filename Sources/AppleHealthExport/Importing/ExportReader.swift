@@ -159,7 +159,7 @@ struct ExportReader {
 
     @inline(__always)
     private func fastValue(_ bytes: borrowing Span<UInt8>, _ range: Range<Int>, _ index: Int) -> Double? {
-        guard let cases = fast[index].cases else { return ExportNumbers.read(bytes, range) }
+        guard let cases = fast[index].cases else { return DecimalNumber.read(bytes, range) }
         for known in cases
         where known.text.count == range.count && bytes.matches(known.text, at: range.lowerBound) {
             return known.number
@@ -250,6 +250,7 @@ struct ExportReader {
         } catch {
             refusal = error
         }
+        try takeExact(correlation: element, bytes, &sink)
         var lost = 0
         for (number, node) in element.nodes.enumerated()
         where node.depth == 1 && ExportName.record.isName(of: node, in: bytes) {
@@ -282,6 +283,22 @@ struct ExportReader {
         let first = DerivedID.id(prefix, start: start, end: end, value: 0, multiplicity: 0)
         let earlier = correlations.count(first)
         return DerivedID.id(prefix, start: start, end: end, value: 0, multiplicity: earlier).description
+    }
+
+    /// Takes the sample of a correlation itself, if an exact export carries it.
+    private func takeExact(
+        correlation element: ExportElement, _ bytes: borrowing Span<UInt8>, _ sink: inout RecordSink
+    ) throws {
+        var isMended = false
+        for node in element.nodes where node.depth == 1 && ExportName.metadataEntry.isName(of: node, in: bytes) {
+            guard let entry = records.metadata(element, node, bytes, &isMended), entry.key == ExactKeys.sample else {
+                continue
+            }
+            guard let sample = ExactKeys.sample(of: entry.text) else {
+                throw RecordReader.Refusal(reason: "the sample that it carries cannot be read")
+            }
+            try sink.add(exact: sample)
+        }
     }
 
     /// Takes a record that carries the whole sample of a store. Returns `false` if it carries none.

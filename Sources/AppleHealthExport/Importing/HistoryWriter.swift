@@ -1,4 +1,3 @@
-import Dispatch
 import HealthKV
 import Synchronization
 
@@ -8,7 +7,6 @@ final class HistoryWriter: Sendable {
         var report = ImportReport()
         /// How many batches to pass over: an import that was interrupted stored them.
         var left: Int
-        var error: (any Error)?
     }
 
     /// Ends the transaction of a dry run.
@@ -18,11 +16,10 @@ final class HistoryWriter: Sendable {
     private let job: String?
     private let isDryRun: Bool
     private let run: HistoryRun
-    private let queue = DispatchQueue(label: "import")
-    private let isIdle = DispatchSemaphore(value: 0)
+    private let work = WorkInOrder(label: "import")
     private let state: Mutex<State>
 
-    /// - Parameter job: the name under which the store counts the batches; `nil` for an import that begins anew each
+    /// - Parameter job: the name under which the store counts the batches; `nil` for an import that starts over each
     ///   time.
     init(_ store: SampleStore, job: String?, isDryRun: Bool) throws {
         self.store = store
@@ -31,25 +28,12 @@ final class HistoryWriter: Sendable {
         run = try HistoryRun(in: store)
         let left = try job.map { try store.importPosition(of: $0) } ?? 0
         state = Mutex(State(left: isDryRun ? 0 : left))
-        isIdle.signal()
     }
 
     /// Waits for the batch before this one, and throws its error if it had one.
     func store(_ batch: SampleBatch, isExact: Bool = false) throws {
-        isIdle.wait()
-        if let error = state.withLock({ $0.error }) {
-            isIdle.signal()
-            throw error
-        }
-        queue.async { [self] in
-            state.withLock { state in
-                do {
-                    state.report += try stored(batch, isExact, &state)
-                } catch {
-                    state.error = error
-                }
-            }
-            isIdle.signal()
+        try work.perform { [self] in
+            try state.withLock { state in state.report += try stored(batch, isExact, &state) }
         }
     }
 
@@ -77,12 +61,8 @@ final class HistoryWriter: Sendable {
     ///
     /// - Parameter isWhole: whether the file was read to its end.
     func finish(isWhole: Bool) throws -> ImportReport {
-        isIdle.wait()
-        isIdle.signal()
-        let report = try state.withLock { state in
-            if let error = state.error { throw error }
-            return state.report
-        }
+        try work.finish()
+        let report = state.withLock { $0.report }
         if isWhole, let job { try store.finishImport(of: job) }
         return report
     }

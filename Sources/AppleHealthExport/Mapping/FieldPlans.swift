@@ -162,7 +162,7 @@ struct ValuePlan: Sendable {
                 return number
             }
         }
-        if let number = DecimalNumber.read(row.bytes, range, mark: row.mark, shift: shift) { return number }
+        if let number = DecimalNumber.read(row.bytes.span, range, mark: row.mark, shift: shift) { return number }
         if type.kind == .category,
             let number = type.numbersByCase[String(decoding: row.bytes[range], as: UTF8.self)]
         {

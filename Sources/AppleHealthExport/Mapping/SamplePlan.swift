@@ -31,7 +31,7 @@ struct MetadataPlan: Sendable {
     }
 
     private func number(in row: RowFields, _ range: Range<Int>) throws(RowDefect) -> Double {
-        guard let number = DecimalNumber.read(row.bytes, range, mark: row.mark) else {
+        guard let number = DecimalNumber.read(row.bytes.span, range, mark: row.mark) else {
             throw column.defect("is not a number")
         }
         return number
@@ -187,7 +187,7 @@ struct SamplePlan: Sendable {
         if let id { record.id = try SamplePlan.id(id, row) }
         if let syncIdentifier { record.syncIdentifier = try SamplePlan.shortText(syncIdentifier, row) }
         if let version, let range = row.range(version.index) {
-            guard let number = DecimalNumber.wholeNumber(row.bytes, range) else {
+            guard let number = DecimalNumber.wholeNumber(row.bytes.span, range) else {
                 throw version.defect("is not a version")
             }
             // Some programs write -1 for a record without a version.
@@ -265,7 +265,7 @@ struct SamplePlan: Sendable {
     private static func duration(
         _ row: RowFields, _ range: Range<Int>, _ column: BoundColumn, _ seconds: Double
     ) throws(RowDefect) -> Int64 {
-        guard let number = DecimalNumber.read(row.bytes, range, mark: row.mark),
+        guard let number = DecimalNumber.read(row.bytes.span, range, mark: row.mark),
             let nanoseconds = EndPlan.nanoseconds(number * seconds)
         else { throw column.defect("is not a duration") }
         return nanoseconds

@@ -152,21 +152,21 @@ enum TimeFormat {
         switch self {
         case .iso8601: return TimeFormat.readISO(bytes, range)
         case .epochSeconds:
-            if let seconds = DecimalNumber.wholeNumber(bytes, range) {
+            if let seconds = DecimalNumber.wholeNumber(bytes.span, range) {
                 return .instant(seconds: seconds, nanoseconds: 0)
             }
             guard let point = bytes[range].firstIndex(of: 0x2E), bytes[range.lowerBound] != 0x2D,
-                let seconds = DecimalNumber.wholeNumber(bytes, range.lowerBound..<point)
+                let seconds = DecimalNumber.wholeNumber(bytes.span, range.lowerBound..<point)
             else { return nil }
             var reader = TimeReader(bytes, point + 1..<range.upperBound)
             guard let nanoseconds = reader.fraction(), reader.isAtEnd else { return nil }
             return .instant(seconds: seconds, nanoseconds: nanoseconds)
         case .epochMilliseconds:
-            guard let number = DecimalNumber.wholeNumber(bytes, range) else { return nil }
+            guard let number = DecimalNumber.wholeNumber(bytes.span, range) else { return nil }
             let seconds = number.flooredQuotient(by: 1_000)
             return .instant(seconds: seconds, nanoseconds: (number - seconds * 1_000) * 1_000_000)
         case .localDayMilliseconds:
-            guard let number = DecimalNumber.wholeNumber(bytes, range) else { return nil }
+            guard let number = DecimalNumber.wholeNumber(bytes.span, range) else { return nil }
             let perDay = WrittenTime.secondsPerDay * 1_000
             let day = number.flooredQuotient(by: perDay)
             return day * perDay == number ? .day(day) : nil

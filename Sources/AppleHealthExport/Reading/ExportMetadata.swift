@@ -2,41 +2,22 @@ import HealthModel
 
 /// Reads metadata as exports print it: every value is a text, and its kind is known from the key or from its form.
 enum ExportMetadata {
-    private enum Kind { case text, truth, number, quantity }
-
-    private static let kinds: [String: Kind] = {
-        let names: [(Kind, String)] = [
-            (.text, "ExternalUUID DeviceSerialNumber DeviceManufacturerName DigitalSignature FoodType TimeZone"),
-            (.text, "UDIDeviceIdentifier UDIProductionIdentifier WorkoutBrandName"),
-            (.truth, "WasUserEntered WasTakenInLab CoachedWorkout GroupFitness IndoorWorkout"),
-            (.truth, "SexualActivityProtectionUsed MenstrualCycleStart QuantityClampedToLowerBound"),
-            (.truth, "QuantityClampedToUpperBound"),
-            (.number, "BodyTemperatureSensorLocation HeartRateSensorLocation SwimmingLocationType SwimmingStrokeStyle"),
-            (.number, "BloodGlucoseMealTime InsulinDeliveryReason VO2MaxTestType HeartRateMotionContext"),
-            (.number, "WeatherCondition UserMotionContext DevicePlacementSide WaterSalinity"),
-            (.quantity, "ReferenceRangeLowerLimit ReferenceRangeUpperLimit LapLength WeatherTemperature"),
-            (.quantity, "WeatherHumidity AverageSpeed MaximumSpeed ElevationAscended ElevationDescended"),
-            (.quantity, "AlpineSlopeGrade AverageMETs BarometricPressure"),
-        ]
-        var kinds: [String: Kind] = [:]
-        for (kind, list) in names {
-            for name in list.split(separator: " ") {
-                kinds["HK\(name)"] = kind
-                kinds["HKMetadataKey\(name)"] = kind
-            }
-        }
-        return kinds
-    }()
-
     /// Returns the value of a key.
     static func value(_ text: String, of key: String) -> MetadataValue {
-        switch kinds[key] {
+        switch kind(of: key) {
         case .truth where text == "1" || text == "0": .bool(text == "1")
         case .number: Double(text).flatMap { $0.isFinite ? .number($0) : nil } ?? .string(text)
         case .quantity: quantity(text).map { .quantity($0) } ?? .string(text)
         case .text, .truth: .string(text)
         case nil: date(text).map { .date($0) } ?? .string(text)
         }
+    }
+
+    /// Some of HealthKit's keys have a longer text than their name in its documentation.
+    private static func kind(of key: String) -> MetadataKind? {
+        let long = "HKMetadataKey"
+        return MetadataKind(key: key)
+            ?? (key.hasPrefix(long) ? MetadataKind(key: "HK" + key.dropFirst(long.count)) : nil)
     }
 
     /// Reads a number and its unit, as in `5900 cm`.

@@ -98,7 +98,7 @@ struct RecordReader {
         guard let value else { throw Refusal(reason: "it has no value") }
         guard let symbol else { throw Refusal(reason: "it has no unit") }
         guard let unit = unit(symbol) else { throw Refusal(reason: "its unit is none") }
-        guard let number = ExportNumbers.read(value, in: bytes) else {
+        guard let number = DecimalNumber.read(value, in: bytes) else {
             throw Refusal(reason: "its value is no number")
         }
         return (number, unit)

@@ -81,16 +81,14 @@ struct WorkoutReader {
         if let activity { workout.activities.append(activity) }
     }
 
-    /// Totals come from statistics where the attributes do not give them.
+    /// Totals come from statistics where there are some, otherwise from the attributes.
     private static func setTotals(of workout: inout Workout) {
-        func sum(_ types: [SampleType]) -> Quantity? {
-            workout.statistics.first { types.contains($0.type) }?.sum
-        }
-        workout.energy = sum([.activeEnergyBurned]) ?? workout.energy
-        workout.distance =
-            sum([.distanceWalkingRunning, .distanceCycling, .distanceSwimming, .distanceWheelchair]) ?? workout.distance
-        workout.strokes = sum([.swimmingStrokeCount]) ?? workout.strokes
-        workout.flights = sum([.flightsClimbed]) ?? workout.flights
+        let given = workout
+        WorkoutPart.setTotals(of: &workout)
+        workout.energy = workout.energy ?? given.energy
+        workout.distance = workout.distance ?? given.distance
+        workout.strokes = workout.strokes ?? given.strokes
+        workout.flights = workout.flights ?? given.flights
     }
 
     private static func activity(
@@ -169,7 +167,7 @@ struct WorkoutReader {
         _ bytes: borrowing Span<UInt8>, _ reader: inout RecordReader, _ isMended: inout Bool
     ) -> Quantity? {
         guard let attribute = element.attribute(name.bytes, of: node, in: bytes),
-            let value = ExportNumbers.read(attribute, in: bytes)
+            let value = DecimalNumber.read(attribute, in: bytes)
         else { return nil }
         let symbol = reader.text(unitName, element, node, bytes, &isMended)
         if symbol == nil, name.bytes == ExportName.duration.bytes { return Quantity(value, .minute) }

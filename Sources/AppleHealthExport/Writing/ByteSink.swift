@@ -32,7 +32,11 @@ struct FileSink: ByteSink {
         do {
             try handle.write(contentsOf: bytes)
         } catch {
-            throw HealthExportError("\(path == "-" ? "The output" : path) cannot be written: \(SystemReason(error))")
+            let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+            let isClosed = cause?.domain == NSPOSIXErrorDomain && cause?.code == Int(EPIPE)
+            throw HealthExportError(
+                "\(path == "-" ? "The output" : path) cannot be written: \(SystemReason(error))",
+                isOutputClosed: isClosed)
         }
     }
 

@@ -8,7 +8,10 @@ struct ExportLine {
     /// Seconds east of universal time, for all dates.
     let offset: Int
 
-    init(offset: Int) { self.offset = offset }
+    init(offset: Int) {
+        // The form has no place for seconds.
+        self.offset = offset / 60 * 60
+    }
 
     mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
@@ -30,8 +33,8 @@ struct ExportLine {
     mutating func attribute(_ name: StaticString, _ time: Instant) { attribute(name, date(time)) }
 
     private mutating func appendEscaped(_ text: String) {
-        for byte in text.utf8 {
-            switch byte {
+        for scalar in text.unicodeScalars {
+            switch scalar.value {
             case 0x26: append("&amp;")
             case 0x3C: append("&lt;")
             case 0x3E: append("&gt;")
@@ -39,8 +42,9 @@ struct ExportLine {
             case 0x09: append("&#9;")
             case 0x0A: append("&#10;")
             case 0x0D: append("&#13;")
-            case 0..<0x20: charactersLost += 1
-            default: bytes.append(byte)
+            case 0..<0x20, 0xFFFE, 0xFFFF: charactersLost += 1
+            case ..<0x80: bytes.append(UInt8(scalar.value))
+            default: bytes += UTF8.encode(scalar)!
             }
         }
     }

@@ -1,4 +1,5 @@
 import HealthKV
+import HealthModel
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -31,25 +32,45 @@ public struct HealthExport: Sendable {
     public init() {}
 
     /// Writes to a file: an archive if its name ends in `.zip`, a table of values separated by commas if it ends in
-    /// `.csv`, otherwise XML; `-` is the standard output. The file appears whole, or not at all; an earlier one of the
-    /// name is replaced.
+    /// `.csv`, otherwise XML; `-` is the standard output. The file appears whole, or not at all.
     ///
-    /// - Parameter progress: told after each sample how many were written. The export ends with the error that it
-    ///   throws.
+    /// - Parameters:
+    ///   - replaces: whether a file of the name may be replaced.
+    ///   - progress: told after each sample how many were written. The export ends with the error that it throws.
     @discardableResult
     public func write(
-        _ store: SampleStore, to path: String, progress: (Int) throws -> Void = { _ in }
+        _ store: SampleStore, to path: String, replacing replaces: Bool = false,
+        progress: (Int) throws -> Void = { _ in }
     ) throws -> HealthExportReport {
         if path == "-" { return try write(store, named: path, at: path, progress) }
-        let partial = path + ".partial"
+        let (target, files) = (URL(fileURLWithPath: path), FileManager.default)
+        let hidden = target.deletingLastPathComponent().path + "/.\(target.lastPathComponent).\(UUID())"
+        let (partial, earlier) = (hidden + ".partial", hidden + ".earlier")
+        defer { try? files.removeItem(atPath: partial) }
+        let report = try write(store, named: path.lowercased(), at: partial, progress)
+        if replaces, files.fileExists(atPath: path) { try files.moveItem(atPath: path, toPath: earlier) }
         do {
-            let report = try write(store, named: path.lowercased(), at: partial, progress)
-            try? FileManager.default.removeItem(atPath: path)
-            try FileManager.default.moveItem(atPath: partial, toPath: path)
-            return report
+            try HealthExport.name(partial, path)
         } catch {
-            try? FileManager.default.removeItem(atPath: partial)
+            // What was to be replaced comes back.
+            try? files.moveItem(atPath: earlier, toPath: path)
             throw error
+        }
+        try? files.removeItem(atPath: earlier)
+        return report
+    }
+
+    /// Gives a file its name. A file that came by this name meanwhile stays.
+    private static func name(_ partial: String, _ path: String) throws {
+        do {
+            // Unlike a new name, a link never takes the place of another file.
+            try FileManager.default.linkItem(atPath: partial, toPath: path)
+        } catch {
+            guard !FileManager.default.fileExists(atPath: path) else {
+                throw HealthExportError("\(path) exists already. Choose another name, or allow to replace it.")
+            }
+            // Some file systems have no links.
+            try FileManager.default.moveItem(atPath: partial, toPath: path)
         }
     }
 
@@ -88,32 +109,41 @@ public struct HealthExport: Sendable {
         _ transaction: borrowing ReadTransaction, to sink: inout any ByteSink, _ progress: (Int) throws -> Void
     ) throws -> HealthExportReport {
         var writer = SampleWriter(offset: secondsFromGMT, isExact: isExact)
-        writer.appendHead(exportDate: try lastTime(in: transaction))
+        writer.appendHead(exportDate: try HealthExport.date(of: transaction))
         // Groups are written behind all records, as Apple does, in the order of their first member.
         var groups: [SampleGroup] = []
         var known: Set<SampleGroup> = []
         try forEachSample(in: transaction) { sample in
-            try writer.append(sample)
+            let isCorrelation = sample.type.kind == .correlation
+            if !isCorrelation { try writer.append(sample) }
             if let name = sample.group {
                 let group = SampleGroup(name: name, source: sample.source.identity)
                 if known.insert(group).inserted { groups.append(group) }
+            } else if isCorrelation {
+                try writer.append(correlation: sample.type, [], own: sample)
             }
             if writer.line.bytes.count > HealthExport.piece { try sink.write(writer.take()) }
             try progress(writer.report.samples)
         }
         for group in groups {
-            let members = try transaction.samples(group: group.name, source: group.source).filter { includes($0) }
-            guard let type = SampleGroup.correlation(of: members) else {
+            let all = try transaction.samples(group: group.name, source: group.source).filter { includes($0) }
+            let members = all.filter { $0.type.kind != .correlation }
+            let own = all.filter { $0.type.kind == .correlation }
+            if own.isEmpty, let type = Correlation.type(holding: members.map(\.type)) {
+                try writer.append(correlation: type, members, own: nil)
+            } else if own.isEmpty {
                 writer.countGroupLost()
-                continue
             }
-            try writer.append(correlation: type, members)
+            // Several correlations of one group cannot share its members: the first one has them.
+            for (number, sample) in own.enumerated() {
+                try writer.append(correlation: sample.type, number == 0 ? members : [], own: sample)
+            }
             if writer.line.bytes.count > HealthExport.piece { try sink.write(writer.take()) }
         }
         writer.appendEnd()
         try sink.write(writer.take())
         var report = writer.report
-        report.charactersLost = writer.line.charactersLost
+        if !isExact { report.charactersLost = writer.line.charactersLost }
         return report
     }
 
@@ -138,32 +168,14 @@ public struct HealthExport: Sendable {
         }
     }
 
-    /// The time of the latest sample: a date of the export that the content alone decides.
-    private func lastTime(in transaction: borrowing ReadTransaction) throws -> Instant {
-        var last = Instant(nanoseconds: 0)
-        for type in try transaction.typesWithSamples() {
-            if let sample = try transaction.latest(of: type) {
-                last = max(last, sample.isOpenEnded ? sample.start : sample.end)
-            }
-        }
-        return last
+    /// Returns when the latest sample starts: a date of the export that the content alone decides.
+    package static func date(of transaction: borrowing ReadTransaction) throws -> Instant {
+        try transaction.types().compactMap(\.last).max() ?? Instant(nanoseconds: 0)
     }
 }
 
 /// Samples that belong together.
-struct SampleGroup: Hashable {
+private struct SampleGroup: Hashable {
     let name: String
     let source: SourceIdentity
-
-    /// Returns the correlation that Apple has for the members; `nil` if it has none.
-    static func correlation(of members: [Sample]) -> SampleType? {
-        let owners = Set(
-            members.map { sample -> SampleType? in
-                if sample.type == .bloodPressureSystolic || sample.type == .bloodPressureDiastolic {
-                    return .bloodPressure
-                }
-                return sample.type.identifier.hasPrefix("HKQuantityTypeIdentifierDietary") ? .food : nil
-            })
-        return owners.count == 1 ? owners.first ?? nil : nil
-    }
 }

@@ -8,7 +8,8 @@ public struct HealthExportReport: Sendable, Hashable {
     public var fractionsLost = 0
     /// Samples with an id of their own.
     public var idsLost = 0
-    /// Samples with notes, overlays, or a number of measurements, which Apple's format does not know.
+    /// Samples with anything else that does not come back: bundle or system of the source, an edit, notes, a version,
+    /// kinds of metadata, fractions of a second in clocks and workouts.
     public var detailsLost = 0
     /// Samples without a known end.
     public var openEnds = 0

@@ -56,21 +56,27 @@ struct SampleWriter {
         line.append("</Record>\n")
     }
 
-    /// Appends the samples of a group as a correlation. They stand at the top level as well.
-    mutating func append(correlation type: SampleType, _ members: [Sample]) throws {
-        guard let first = members.first else { return }
+    /// Appends a group as a correlation. Its members stand at the top level as well.
+    ///
+    /// - Parameter own: the sample of the correlation itself, which a peer gives beside the members.
+    mutating func append(correlation type: SampleType, _ members: [Sample], own: Sample?) throws {
+        guard let first = own ?? members.first else { return }
+        if let own { count(own) }
         line.append(" <Correlation")
         line.attribute("type", type.identifier)
         appendSource(first)
-        let start = members.map(\.start).min() ?? first.start
-        let end = members.map { $0.isOpenEnded ? $0.start : $0.end }.max() ?? start
+        let start = own?.start ?? members.map(\.start).min() ?? first.start
+        let end = own.map(SampleWriter.end) ?? members.map(SampleWriter.end).max() ?? start
         line.attribute("creationDate", first.modified?.time ?? start)
         line.attribute("startDate", start)
         line.attribute("endDate", end)
         line.append(">\n")
+        if let own { append(try metadata(of: own), depth: 2) }
         for member in members { try append(member, depth: 2) }
         line.append(" </Correlation>\n")
     }
+
+    private static func end(of sample: Sample) -> Instant { sample.isOpenEnded ? sample.start : sample.end }
 
     private mutating func append(_ sample: Sample, _ workout: Workout, depth: Int) throws {
         line.indent(depth)
@@ -156,7 +162,7 @@ struct SampleWriter {
     private mutating func appendTimes(_ sample: Sample) {
         if let written = sample.modified?.time { line.attribute("creationDate", written) }
         line.attribute("startDate", sample.start)
-        line.attribute("endDate", sample.isOpenEnded ? sample.start : sample.end)
+        line.attribute("endDate", SampleWriter.end(of: sample))
     }
 
     private mutating func append(_ metadata: [(key: String, text: String)], depth: Int) {
@@ -205,29 +211,63 @@ struct SampleWriter {
     }
 
     private func entries(_ metadata: [String: MetadataValue]) -> [(key: String, text: String)] {
-        metadata.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map { key, value in
-            let text =
-                switch value {
-                case .string(let text): text
-                case .number(let number): ExportLine.decimal(number)
-                case .bool(let flag): flag ? "1" : "0"
-                case .date(let time): ExportLine(offset: 0).date(time)
-                case .quantity(let quantity): "\(ExportLine.decimal(quantity.value)) \(quantity.unit.symbol)"
-                }
-            return (key, text)
+        metadata.filter { $0.key != ExactKeys.sample }.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map
+        { key, value in
+            (key, SampleWriter.text(of: value))
+        }
+    }
+
+    private static func text(of value: MetadataValue) -> String {
+        switch value {
+        case .string(let text): text
+        case .number(let number): ExportLine.decimal(number)
+        case .bool(let flag): flag ? "1" : "0"
+        case .date(let time): ExportLine(offset: 0).date(time)
+        case .quantity(let quantity): "\(ExportLine.decimal(quantity.value)) \(quantity.unit.symbol)"
         }
     }
 
     private mutating func count(_ sample: Sample) {
         report.samples += 1
         if isExact { return }
-        let times = [sample.start, sample.isOpenEnded ? sample.start : sample.end]
-        if times.contains(where: { $0.nanoseconds % Instant.nanosecondsPerSecond != 0 }) { report.fractionsLost += 1 }
+        if !SampleWriter.areWhole([sample.start, SampleWriter.end(of: sample)]) { report.fractionsLost += 1 }
         if !DerivedID.isDerived(sample.id) { report.idsLost += 1 }
-        if sample.local.keys.contains(where: { $0 != ExactKeys.beats }) || sample.original != nil || sample.count > 1 {
-            report.detailsLost += 1
-        }
+        if !SampleWriter.comesBack(sample) { report.detailsLost += 1 }
         if sample.isOpenEnded { report.openEnds += 1 }
+    }
+
+    private static func areWhole(_ times: [Instant]) -> Bool {
+        times.allSatisfy { $0.nanoseconds % Instant.nanosecondsPerSecond == 0 }
+    }
+
+    /// Whether an import gives all fields of a sample again, apart from its id, its times and its group.
+    private static func comesBack(_ sample: Sample) -> Bool {
+        let source = sample.source
+        guard source.bundle.isEmpty, source.system == nil, source.product == sample.device?.hardwareVersion,
+            sample.origin == .imported, sample.count == 1, sample.original == nil, sample.reversion == nil,
+            sample.local.keys.allSatisfy({ $0 == ExactKeys.beats }), sample.type.kind != .correlation,
+            sample.version <= 1 || sample.syncIdentifier != nil, areWhole([sample.modified?.time ?? sample.start])
+        else { return false }
+        return comesBack(sample.metadata) && (sample.workout.map(comesBack) ?? true)
+    }
+
+    private static func comesBack(_ metadata: [String: MetadataValue]) -> Bool {
+        metadata.allSatisfy { key, value in
+            key != ExactKeys.sample && ExportMetadata.value(text(of: value), of: key) == value
+        }
+    }
+
+    private static func comesBack(_ workout: Workout) -> Bool {
+        func areKept(_ events: [WorkoutEvent], _ statistics: [WorkoutStatistics]) -> Bool {
+            events.allSatisfy {
+                eventNames[$0.kind] != nil && areWhole([$0.start]) && comesBack($0.metadata)
+            } && statistics.allSatisfy { areWhole([$0.start, $0.end]) }
+        }
+        return areKept(workout.events, workout.statistics)
+            && workout.activities.allSatisfy {
+                $0.end != .distantFuture && areWhole([$0.start, $0.end]) && comesBack($0.metadata)
+                    && areKept($0.events, $0.statistics)
+            }
     }
 
     mutating func countGroupLost() { if !isExact { report.groupsLost += 1 } }

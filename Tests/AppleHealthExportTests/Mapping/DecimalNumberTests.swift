@@ -6,7 +6,8 @@ import Testing
 /// Numbers of files.
 @Suite struct DecimalNumberTests {
     private static func read(_ text: String, mark: UInt8 = 0x2E, shift: Int = 0) -> Double? {
-        DecimalNumber.read(Array(text.utf8), 0..<text.utf8.count, mark: mark, shift: shift)
+        let bytes = Array(text.utf8)
+        return DecimalNumber.read(bytes.span, 0..<bytes.count, mark: mark, shift: shift)
     }
 
     @Test("Numbers have a sign, one decimal mark and a power of ten")

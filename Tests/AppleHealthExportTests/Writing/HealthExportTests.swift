@@ -113,7 +113,7 @@ struct HealthExportTests {
     func losses() throws {
         try fill()
         let (text, report) = try written()
-        #expect(report.samples == 6 && report.idsLost == 6 && report.fractionsLost == 1 && report.detailsLost == 1)
+        #expect(report.samples == 6 && report.idsLost == 6 && report.fractionsLost == 1 && report.detailsLost == 6)
         #expect(report.openEnds == 1 && report.groupsLost == 1 && report.charactersLost == 1)
         #expect(text.contains("key=\"least\" value=\"0.000") && text.contains("value=\"a&#10;b&#9;&quot;c&quot;\""))
         let other = try ImportBench()
@@ -187,5 +187,78 @@ struct HealthExportTests {
             let text = ExportLine.decimal(number)
             #expect(!text.contains("e") && Double(text) == number, "\(number)")
         }
+    }
+
+    @Test("A meal as a peer gives it keeps its correlation, and an exact export has the correlation's own sample")
+    func correlations() throws {
+        let start = try #require(Instant("2024-05-01T06:00:00Z"))
+        let source = Source(bundle: "com.example.diet", name: "Diet")
+        func pulled(_ type: SampleType, _ value: Double, _ unit: HealthUnit) -> Sample {
+            Sample(
+                type, value, unit, from: start, to: start, source: source, origin: .imported,
+                metadata: type.kind == .correlation ? ["HKFoodType": .string("Soup")] : [:], group: "meal")
+        }
+        let samples = [
+            pulled(.food, 1, .count), pulled(.dietaryProtein, 11, .gram), pulled(.dietaryFiber, 3, .gram),
+        ]
+        try bench.store.write { [samples] transaction in for sample in samples { try transaction.save(sample) } }
+        let (text, report) = try written()
+        #expect(report.groupsLost == 0 && report.samples == 3 && report.detailsLost == 3)
+        #expect(!text.contains("<Record type=\"HKCorrelation"))
+        #expect(text.contains(" <Correlation type=\"HKCorrelationTypeIdentifierFood\" sourceName=\"Diet\""))
+        #expect(text.contains("  <MetadataEntry key=\"HKFoodType\" value=\"Soup\"/>\n  <Record"))
+        var task = HealthExport()
+        task.isExact = true
+        _ = try written("exact.xml", task)
+        let other = try ImportBench()
+        let imported = try HealthImport().run(bench.folder.path + "/exact.xml", into: other.store)
+        #expect(imported.inserted == 3 && imported.quarantined == 0)
+        for type in [SampleType.food, .dietaryProtein, .dietaryFiber] {
+            #expect(try bench.samples(type) == other.samples(type))
+        }
+    }
+
+    @Test("A sample whose metadata has the key of exact exports survives one")
+    func ownKey() throws {
+        var sample = Sample(.bodyMass, 70, .kilogram, at: Instant(nanoseconds: 0))
+        sample.metadata = [ExactKeys.sample: .string("mine")]
+        try bench.store.write { [sample] in try $0.save(sample) }
+        var task = HealthExport()
+        task.isExact = true
+        _ = try written("exact.xml", task)
+        let other = try ImportBench()
+        #expect(try HealthImport().run(bench.folder.path + "/exact.xml", into: other.store).inserted == 1)
+        #expect(try other.samples(.bodyMass) == bench.samples(.bodyMass))
+        #expect(try written("plain.xml").1.detailsLost == 1)
+    }
+
+    @Test("Characters that XML cannot have are left out and counted")
+    func characters() throws {
+        try bench.store.write { transaction in
+            let metadata = ["k": MetadataValue.string("a\u{FFFE}b\u{FFFF}c\u{2}é")]
+            try transaction.save(Sample(.bodyMass, 70, .kilogram, at: Instant(nanoseconds: 0), metadata: metadata))
+        }
+        let (text, report) = try written()
+        #expect(text.contains("value=\"abcé\"") && report.charactersLost == 3)
+    }
+
+    @Test("A file that is there stays, unless it may be replaced, and nothing else beside it is touched")
+    func existing() throws {
+        try bench.take([Export.weight("70", day: 1)])
+        let path = try bench.file("out.xml", Array("mine".utf8))
+        let beside = try bench.file("out.xml.partial", Array("mine too".utf8))
+        #expect(throws: HealthExportError.self) { try HealthExport().write(bench.store, to: path) }
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "mine")
+        try HealthExport().write(bench.store, to: path, replacing: true)
+        #expect(try String(contentsOfFile: path, encoding: .utf8).contains("<HealthData"))
+        #expect(try String(contentsOfFile: beside, encoding: .utf8) == "mine too")
+        let names = try FileManager.default.contentsOfDirectory(atPath: bench.folder.path)
+        #expect(!names.contains { $0.hasPrefix(".out") })
+    }
+
+    @Test("The date of an export is that of its latest sample, also long ago")
+    func date() throws {
+        try bench.store.write { try $0.save(Sample(.bodyMass, 70, .kilogram, at: Instant("1999-05-01T06:00:00Z")!)) }
+        #expect(try written().0.contains("<ExportDate value=\"1999-05-01 06:00:00 +0000\"/>"))
     }
 }

@@ -1,3 +1,4 @@
+import AppleHealthExport
 import Testing
 
 @testable import kvinspect

@@ -44,6 +44,26 @@ struct ExportTests {
     @Test("What is lost is counted")
     func losses() throws {
         let run = try bench.run("export", "S", "a.xml", "--format", "json").json()
-        #expect(run["ids_lost"] as? Int == 4 && run["fractions_lost"] as? Int == 2 && run["details_lost"] as? Int == 1)
+        #expect(run["ids_lost"] as? Int == 4 && run["fractions_lost"] as? Int == 2 && run["details_lost"] as? Int == 4)
+    }
+
+    @Test("A type that nobody knows is refused by name, in both directions")
+    func unknownType() throws {
+        for words in [["export", "S", "a.xml"], ["import", "S", "a.xml"], ["import", "New", "a.xml"]] {
+            let run = try bench.run(words + ["--types", "stepcuont"], input: nil)
+            #expect(run.code == 1 && run.errors.contains("stepCount"), "\(words): \(run.errors)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: bench.path("New")))
+        #expect(!FileManager.default.fileExists(atPath: bench.path("a.xml")))
+    }
+
+    @Test("A reader that stops early is no error")
+    func closedOutput() throws {
+        let lines = (0..<20_000).map {
+            #"{"type":"stepCount","start":"2024-05-31T08:00:00Z","value":\#($0),"unit":"count"}"#
+        }
+        try bench.load("Large", lines.joined(separator: "\n"))
+        let pipe = "'\(Workbench.tool.path)' export Large - | head -1; echo ${PIPESTATUS[0]}"
+        #expect(try bench.runProgram("bash", ["-c", pipe]).output.hasSuffix("\n0\n"))
     }
 }

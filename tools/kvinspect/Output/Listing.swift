@@ -1,3 +1,4 @@
+import AppleHealthExport
 /// Prints one record after another in the requested format.
 struct Listing {
     /// What a list prints, and under which names.

@@ -37,48 +37,56 @@ enum ExportVerb: Verb {
             throw UsageError("\(file) has no known ending. Please provide a name that ends in .xml, .zip or .csv.")
         }
         let store = try StoreAccess.openForReading(arguments.store)
+        for type in task.types ?? [] { try UnknownType.refuse(type, in: store) }
         if file != "-" { _ = try NewFile(file, replaces: arguments.flag("force"), outside: arguments.store) }
         let (samples, last) = try store.read { transaction in
-            (try transaction.count(), try lastTime(in: transaction))
+            (try transaction.count(), try HealthExport.date(of: transaction))
         }
         // As Apple does: one offset for the whole file, that of the time of the export.
         let seconds = last.nanoseconds / Instant.nanosecondsPerSecond + Instant.secondsFrom1970To2001
         task.secondsFromGMT = zone.offset(at: Int(seconds))
         if file != "-" { console.say("Writing \(file); \(arguments.store) is only read.") }
         let progress = Progress(arguments, console, unit: "samples", total: samples)
-        let report = try task.write(store, to: file) { try progress.advance(to: $0) }
+        let report: HealthExportReport
+        do {
+            report = try task.write(store, to: file, replacing: arguments.flag("force")) {
+                try progress.advance(to: $0)
+            }
+        } catch let error as HealthExportError where error.isOutputClosed {
+            throw OutputClosed()
+        }
         progress.finish()
-        if file == "-" { return .clean }
-        try print(report, file, arguments, console)
+        if file == "-" {
+            let losses = losses(of: report)
+            if !losses.isEmpty { console.say("Apple's format has no place for: \(losses).") }
+        } else {
+            try print(report, file, arguments, console)
+        }
         return .clean
     }
 
-    private static func lastTime(in transaction: borrowing ReadTransaction) throws -> Instant {
-        var last = Instant(nanoseconds: 0)
-        for type in try transaction.typesWithSamples() {
-            if let sample = try transaction.latest(of: type) {
-                last = max(last, sample.isOpenEnded ? sample.start : sample.end)
-            }
-        }
-        return last
+    private static func lost(in report: HealthExportReport) -> [(String, Int)] {
+        [
+            ("fractions_lost", report.fractionsLost), ("ids_lost", report.idsLost),
+            ("details_lost", report.detailsLost), ("open_ends", report.openEnds), ("groups_lost", report.groupsLost),
+            ("characters_lost", report.charactersLost),
+        ]
+    }
+
+    private static func losses(of report: HealthExportReport) -> String {
+        lost(in: report).filter { $0.1 > 0 }.map { "\($0.1) \($0.0.replacing("_", with: " "))" }.joined(separator: ", ")
     }
 
     private static func print(
         _ report: HealthExportReport, _ file: String, _ arguments: ParsedArguments, _ console: Console
     ) throws {
-        let lost: [(String, Int)] = [
-            ("fractions_lost", report.fractionsLost), ("ids_lost", report.idsLost),
-            ("details_lost", report.detailsLost), ("open_ends", report.openEnds), ("groups_lost", report.groupsLost),
-            ("characters_lost", report.charactersLost),
-        ]
-        let counts = [("samples", report.samples), ("bytes", report.bytes)] + lost
+        let counts = [("samples", report.samples), ("bytes", report.bytes)] + lost(in: report)
         try Answer.print(
             [.init("file", .string(file))] + counts.map { .init($0.0, .count($0.1)) }, arguments, console
         ) {
-            let losses = lost.filter { $0.1 > 0 }.map { "\($0.1) \($0.0.replacing("_", with: " "))" }
+            let losses = losses(of: report)
             let first = "\(file): \(report.samples) samples, \(ByteSize.text(report.bytes))"
-            return losses.isEmpty
-                ? [first] : [first, "Apple's format has no place for: \(losses.joined(separator: ", "))"]
+            return losses.isEmpty ? [first] : [first, "Apple's format has no place for: \(losses)"]
         }
     }
 }

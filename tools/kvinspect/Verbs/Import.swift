@@ -55,6 +55,9 @@ enum ImportVerb: Verb {
             try QuarantineFile($0, replaces: arguments.flag("force"), outside: arguments.store)
         }
         let made = StoreAccess.holdsStore(arguments.store) ? nil : NewStore(arguments.store)
+        // A type is refused before a store is made for it.
+        let known = try made == nil && task.types != nil ? [StoreAccess.reopenForReading(arguments.store)] : []
+        for type in task.types ?? [] { try UnknownType.refuse(type, in: known) }
         let store: SampleStore?
         if task.isDryRun {
             console.say("Nothing is stored.")

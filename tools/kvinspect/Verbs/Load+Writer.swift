@@ -1,4 +1,4 @@
-import Dispatch
+import AppleHealthExport
 import HealthKV
 import Synchronization
 
@@ -7,40 +7,25 @@ final class BatchWriter: Sendable {
     private struct State {
         var report = ImportReport()
         var lines = 0
-        var error: (any Error)?
     }
 
     private let sampleStore: SampleStore
-    private let queue = DispatchQueue(label: "load")
-    private let isIdle = DispatchSemaphore(value: 0)
+    private let work = WorkInOrder(label: "load")
     private let state = Mutex(State())
 
-    init(_ store: SampleStore) {
-        sampleStore = store
-        isIdle.signal()
-    }
+    init(_ store: SampleStore) { sampleStore = store }
 
     /// The last line that was stored.
     var storedLines: Int { state.withLock { $0.lines } }
 
     /// Waits for the batch before this one, and throws its error if it had one.
     func store(_ batch: SampleBatch, _ states: [StateEntry], lastLine: Int) throws {
-        isIdle.wait()
-        if let error = state.withLock({ $0.error }) {
-            isIdle.signal()
-            throw error
-        }
-        queue.async { [self] in
-            do {
-                let report = try store(batch, states)
-                state.withLock { state in
-                    state.report += report
-                    state.lines = lastLine
-                }
-            } catch {
-                state.withLock { $0.error = error }
+        try work.perform { [self] in
+            let report = try store(batch, states)
+            state.withLock { state in
+                state.report += report
+                state.lines = lastLine
             }
-            isIdle.signal()
         }
     }
 
@@ -85,11 +70,7 @@ final class BatchWriter: Sendable {
 
     /// Waits until nothing is under way. What all batches came to.
     func finish() throws -> ImportReport {
-        isIdle.wait()
-        isIdle.signal()
-        return try state.withLock { state in
-            if let error = state.error { throw error }
-            return state.report
-        }
+        try work.finish()
+        return state.withLock { $0.report }
     }
 }

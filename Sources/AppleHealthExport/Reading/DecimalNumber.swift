@@ -11,7 +11,9 @@ enum DecimalNumber {
     /// - Parameters:
     ///   - mark: the decimal mark, a point or a comma.
     ///   - shift: the number of places by which the decimal mark moves to the left: 2 for a percentage.
-    static func read(_ bytes: [UInt8], _ range: Range<Int>, mark: UInt8, shift: Int = 0) -> Double? {
+    static func read(
+        _ bytes: borrowing Span<UInt8>, _ range: Range<Int>, mark: UInt8 = 0x2E, shift: Int = 0
+    ) -> Double? {
         var index = range.lowerBound
         var isNegative = false
         if index < range.upperBound, bytes[index] == 0x2D || bytes[index] == 0x2B {
@@ -53,16 +55,16 @@ enum DecimalNumber {
     }
 
     private static func slowly(
-        _ bytes: [UInt8], _ range: Range<Int>, mark: UInt8, exponent: Int, _ isNegative: Bool
+        _ bytes: borrowing Span<UInt8>, _ range: Range<Int>, mark: UInt8, exponent: Int, _ isNegative: Bool
     ) -> Double? {
-        let digits = bytes[range].map { $0 == mark ? 0x2E : $0 }
+        let digits = bytes.copied(range).map { $0 == mark ? 0x2E : $0 }
         let text = (isNegative ? "-" : "") + String(decoding: digits, as: UTF8.self) + "e\(exponent)"
         guard let number = Double(text), number.isFinite else { return nil }
         return number
     }
 
     /// Returns a whole number of at most 18 digits, with an optional sign.
-    static func wholeNumber(_ bytes: [UInt8], _ range: Range<Int>) -> Int? {
+    static func wholeNumber(_ bytes: borrowing Span<UInt8>, _ range: Range<Int>) -> Int? {
         var index = range.lowerBound
         var isNegative = false
         if index < range.upperBound, bytes[index] == 0x2D || bytes[index] == 0x2B {
@@ -78,5 +80,16 @@ enum DecimalNumber {
             index += 1
         }
         return isNegative ? -number : number
+    }
+
+    /// Returns the number that an attribute holds.
+    static func read(_ attribute: ExportAttribute, in bytes: borrowing Span<UInt8>) -> Double? {
+        if let number = read(bytes, attribute.value) { return number }
+        if attribute.isPlain { return nil }
+        // Somebody wrote characters as references.
+        let whole = ExportText(attribute, in: bytes)
+        if whole.isMended { return nil }
+        let text = Array(whole.text.utf8)
+        return read(text.span, 0..<text.count)
     }
 }

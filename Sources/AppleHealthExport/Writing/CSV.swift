@@ -1,6 +1,7 @@
 /// Rows as RFC 4180 has them: lines end with CR LF, and what holds a comma, a quote or a line break stands in quotes.
-enum CSV {
-    static func line(_ cells: [String]) -> [UInt8] {
+package enum CSV {
+    /// Returns a row with its end.
+    package static func line(_ cells: [String]) -> [UInt8] {
         var bytes: [UInt8] = []
         for (index, cell) in cells.enumerated() {
             if index > 0 { bytes.append(0x2C) }
