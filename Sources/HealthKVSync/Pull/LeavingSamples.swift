@@ -32,3 +32,16 @@ extension PulledDeletion {
     /// hides a sample permanently, because no sample has a version above it.
     var deletedVersion: Int64? { version.map { min(PeerNumber.slot(of: $0), Sample.versionLimit - 1) } }
 }
+
+extension Sample {
+    /// The version with which a database's deletion of this sample is recorded; 0 if the versions of sample and
+    /// deletion decide. A database shows a foreign sample without a sync identifier in one version only. Its deletion
+    /// covers whatever other stores made of that version: the same import under a clock that is ahead, and edits over
+    /// it (SEMANTICS C22).
+    var versionDeletedAtSource: Int64 {
+        origin == .imported && syncIdentifier == nil ? Sample.aboveAllVersions : 0
+    }
+
+    /// Above every version that a store makes, and below the greatest, so that a sample that is shown again can live.
+    private static let aboveAllVersions = versionLimit / 2
+}

@@ -89,7 +89,8 @@ extension PageApplier {
         // The version that this store sent last is the version that it holds, whatever its number at the peer.
         let isLastSent =
             try deletion.version != nil && txn.link(peer: peer, sample: held.id)?.version == deletion.version
-        leaving.append(held, deletion, version: isLastSent ? 0 : deletion.deletedVersion ?? 0)
+        let version = isLastSent ? 0 : deletion.deletedVersion ?? 0
+        leaving.append(held, deletion, version: max(version, held.versionDeletedAtSource))
         try unlink(held, deletion, in: &txn)
         noteDays([held])
         report.deleted += 1

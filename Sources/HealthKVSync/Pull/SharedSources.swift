@@ -58,6 +58,6 @@ extension WriteTransaction {
         let deleted = DeletedSample(
             id: sample.id, type: sample.type, source: sample.source.identity, syncIdentifier: sample.syncIdentifier,
             version: 0, modified: sample.clock)
-        try raise(deleted, to: max(1, sample.lastChange.version))
+        try raise(deleted, to: max(1, sample.lastChange.version, sample.versionDeletedAtSource))
     }
 }

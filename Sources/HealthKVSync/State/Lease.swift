@@ -22,6 +22,9 @@ struct Lease: Codable, Sendable, Equatable {
     private(set) var token: UInt64 = 0
     private(set) var state = State.free
 
+    /// The leases that were read or written last, of all stores and peers.
+    static let recent = NoteCache<Lease>()
+
     /// Begins as a lease that nobody has taken.
     init() {}
 

@@ -4,7 +4,6 @@
     import Foundation
 #endif
 import HealthKV
-import Synchronization
 
 /// What the engine remembers of a peer, in a note of the store. The note changes in the same commit as the samples that
 /// it describes.
@@ -106,73 +105,22 @@ extension PeerState {
     /// The epoch of a state whose note is damaged. No store has it, so that the next pass begins as with a restored
     /// store: what the peer holds is adopted before anything is sent, and nothing is deleted.
     static let damagedEpoch = UInt32.max
-
-    /// Returns the state for a note, of which little is known if the note is damaged.
-    fileprivate init(note bytes: [UInt8]) {
-        if let state = EngineNotes.decode(bytes, as: PeerState.self) {
-            self = state
-            return
-        }
-        let left = try? JSONDecoder().decode(Remains.self, from: Data(bytes))
-        self.init(isEnabled: left?.isEnabled ?? false, epoch: PeerState.damagedEpoch)
-        let histories = (try? JSONDecoder().decode(Histories.self, from: Data(bytes)))?.types ?? [:]
-        for (type, known) in histories {
-            types[type] = TypeState(history: FeedHistory(choice: known.history.choice, bound: known.history.bound))
-            // The feed is read from its beginning.
-            types[type]?.history.setBaseline(.ahead)
-        }
-    }
-
-    /// What can be known although the rest of a note is damaged: whether the user switched the sync on.
-    private struct Remains: Decodable {
-        var isEnabled: Bool?
-    }
-
-    /// What can be known although the rest of a note is damaged: how much of the history the user wants.
-    private struct Histories: Decodable {
-        struct Known: Decodable {
-            var history: FeedHistory
-        }
-
-        var types: [String: Known]
-    }
-}
-
-/// A cache of the peer notes that were decoded last. An engine reads the same note again and again: decoding took more
-/// than a third of the time of simulated syncs. The bytes are the key, so no entry can be out of date.
-private enum ReadStates {
-    private static let limit = 32
-    private static let last = Mutex<[(bytes: [UInt8], state: PeerState)]>([])
-
-    static func state(_ bytes: [UInt8]) -> PeerState {
-        let known = last.withLock { states -> PeerState? in
-            guard let index = states.lastIndex(where: { $0.bytes == bytes }) else { return nil }
-            states.append(states.remove(at: index))
-            return states.last?.state
-        }
-        if let known { return known }
-        let state = PeerState(note: bytes)
-        remember(state, as: bytes)
-        return state
-    }
-
-    static func remember(_ state: PeerState, as bytes: [UInt8]) {
-        last.withLock { states in
-            if states.count == limit { states.removeFirst() }
-            states.append((bytes, state))
-        }
-    }
 }
 
 extension SampleReading where Self: ~Copyable {
     func state(of peer: PeerID) throws -> PeerState {
-        guard let bytes = try syncNote(EngineNotes.state(peer)) else { return PeerState() }
-        return ReadStates.state(bytes)
+        try note(of: peer)?.state ?? PeerState()
+    }
+
+    fileprivate func note(of peer: PeerID) throws -> PeerNote? {
+        guard let bytes = try syncNote(EngineNotes.state(peer)) else { return nil }
+        return PeerNote.recent.value(of: bytes) { PeerNote(decoding: $0) }
     }
 
     func lease(of peer: PeerID) throws -> Lease {
         guard let bytes = try syncNote(EngineNotes.lease(peer)) else { return Lease() }
-        return EngineNotes.decode(bytes, as: Lease.self) ?? Lease(damagedAt: currentToken.commit)
+        return Lease.recent.value(of: bytes) { EngineNotes.decode($0, as: Lease.self) }
+            ?? Lease(damagedAt: currentToken.commit)
     }
 }
 
@@ -183,15 +131,17 @@ extension WriteTransaction {
     }
 
     mutating func setState(_ state: PeerState, of peer: PeerID) throws {
-        let name = EngineNotes.state(peer)
+        let known = try note(of: peer)
         // An unchanged note costs no commit.
-        if let bytes = try syncNote(name), ReadStates.state(bytes) == state { return }
-        let bytes = try EngineNotes.encode(state)
-        try setSyncNote(name, bytes)
-        ReadStates.remember(state, as: bytes)
+        if let known, known.state == state { return }
+        let note = try PeerNote(state, after: known)
+        try setSyncNote(EngineNotes.state(peer), note.bytes)
+        PeerNote.recent.remember(note, as: note.bytes)
     }
 
     mutating func setLease(_ lease: Lease, of peer: PeerID) throws {
-        try setSyncNote(EngineNotes.lease(peer), try EngineNotes.encode(lease))
+        let bytes = try EngineNotes.encode(lease)
+        try setSyncNote(EngineNotes.lease(peer), bytes)
+        Lease.recent.remember(lease, as: bytes)
     }
 }

@@ -30,6 +30,40 @@ struct UnseenDeletionTests {
     }
 
     @Test(
+        "C22: what Health deleted stays away, though another store read it with a clock that was ahead, or edited it",
+        arguments: ["read", "edited", "edited by itself"], [false, true])
+    func deletedWhileAhead(_ what: String, isUnseen: Bool) async throws {
+        let (clock, ahead, health) = (ManualClock(), ManualClock(), MemoryHealth())
+        ahead.advance(seconds: 5 * 365 * 86_400)
+        let bench = try Bench(.weightTracker, health: health, clock: clock)
+        let hub = try Bench.makeStore(ahead, app: "hub")
+        let there = health.save(bench.scale(80, hour: 1))
+        var sample = try #require(health.live.first?.sample)
+        sample.origin = .imported
+        let known = sample
+        try await hub.write { txn in
+            try txn.merge(known)
+            guard what != "read" else { return }
+            try txn.overlay(id: there) { $0.quantity = Quantity(79.5, .kilogram) }
+            if what == "edited by itself" { try txn.removeOverlay(id: there) }
+        }
+        try await bench.engine.enable(bench.peer)
+        if !isUnseen { try await bench.sync() }
+        #expect(try bench.weights == (isUnseen ? [] : [80]))
+        health.delete(there)
+        try await bench.sync()
+        #expect(try bench.weights.isEmpty)
+        let both = Bench.makeEngine(
+            bench.store, [SyncPeer(StorePeer(hub, id: "hub", as: "phone"), plan: .everything)], bench.clock)
+        try await both.enable("hub")
+        for _ in 0..<2 { try await both.sync() }
+        #expect(try bench.weights.isEmpty)
+        #expect(try hub.blockingRead { try $0.sample(id: there) } == nil)
+        try hub.close()
+        try bench.finish()
+    }
+
+    @Test(
         "C22: an own sample that Health deleted before this store saw it stays away, though another clock is years ahead"
     )
     func ownDeletedUnseen() async throws {

@@ -29,7 +29,7 @@ struct DamagedNoteTests {
         try bench.write { txn in
             var state = try txn.state(of: "health")
             change(&state)
-            try txn.setSyncNote(EngineNotes.state("health"), try EngineNotes.encode(state))
+            try txn.setSyncNote(EngineNotes.state("health"), try PeerNote(state, after: nil).bytes)
         }
     }
 

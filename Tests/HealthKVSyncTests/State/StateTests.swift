@@ -258,4 +258,43 @@ struct StateTests {
             #expect(EngineNotes.decode(bytes, as: TypeState.self) == state)
         }
     }
+
+    @Test("The note of a peer is the same whether its lines are kept or made again, and comes back as it was")
+    func peerNote() throws {
+        var state = PeerState(isEnabled: true, epoch: 7)
+        for type in [SampleType.bodyMass, .stepCount, .heartRate] { state[type].imported = 3 }
+        state.note(.invalidSamples, "a line\nand \"another\"", at: Self.later)
+        var note = try PeerNote(state, after: nil)
+        #expect(PeerNote(decoding: note.bytes).state == state)
+        let changes: [(inout PeerState) -> Void] = [
+            { $0[.stepCount].imported = 4 }, { $0.types[SampleType.heartRate.identifier] = nil }, { $0.failures = 2 },
+            { $0[.bodyFatPercentage].lastLook = Self.later }, { $0.types = [:] },
+        ]
+        for change in changes {
+            change(&state)
+            // Both the written note and one that was read again keep the lines.
+            let again = try PeerNote(state, after: PeerNote(decoding: note.bytes))
+            note = try PeerNote(state, after: note)
+            #expect(try note.bytes == PeerNote(state, after: nil).bytes && again.bytes == note.bytes)
+            #expect(PeerNote(decoding: note.bytes).state == state)
+        }
+    }
+
+    @Test("A damaged line of one type leaves the choice of the others, and a damaged first line leaves all choices")
+    func damagedLine() throws {
+        var state = PeerState(isEnabled: true, epoch: 7)
+        let choice = FeedHistory.Choice(planned: .days(3), requested: .ask, time: Self.earlier)
+        for type in [SampleType.bodyMass, .stepCount] { state[type].history.choice = choice }
+        let text = String(decoding: try PeerNote(state, after: nil).bytes, as: UTF8.self)
+        let lines = text.split(separator: "\n").map(String.init)
+        #expect(lines.count == 3)
+        for broken in 0..<3 {
+            var damaged = lines
+            damaged[broken] = "{"
+            let left = PeerNote(decoding: Array(damaged.joined(separator: "\n").utf8)).state
+            #expect(left.epoch == PeerState.damagedEpoch && left.isEnabled == (broken != 0))
+            #expect(left.types.count == (broken == 0 ? 2 : 1))
+            #expect(left.types.values.allSatisfy { $0.history.choice == choice })
+        }
+    }
 }
