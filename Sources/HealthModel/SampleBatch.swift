@@ -27,35 +27,39 @@ public struct SampleBatch: Sendable {
 
     /// The rarely present fields of one row.
     public struct Extras: Hashable, Sendable {
-        /// Identifies the sample, within its source and type, across edits; `nil` for the default.
-        public var syncIdentifier: String?
-        /// The version of the row; 0 leaves it to the store.
-        public var version: Int64 = 0
-        /// The clock of a row that another store wrote. Such a row is merged; it is not saved as a local change.
-        public var modified: ChangeClock?
-        /// The number of measurements in the sample.
-        public var count = 1
-        /// Distinguishes identical rows without ids across all batches of a history: 0 for the first.
-        public var multiplicity = 0
-        /// The hardware that made the measurement, if it is not that of the row's kind.
-        public var device: Device?
-        /// Further facts by key.
-        public var metadata: [String: MetadataValue] = [:]
-        /// Joins samples that are written and deleted together.
-        public var group: String?
-        /// See ``Sample/timeZone``.
-        public var timeZone: String?
-        /// See ``Sample/local``.
-        public var local: [String: MetadataValue] = [:]
-        /// See ``Sample/workout``.
-        public var workout: Workout?
-        /// See ``Sample/original``.
-        public var original: Sample.Original?
-        /// See ``Sample/reversion``.
-        public var reversion: Sample.Reversion?
+        /// Shared by copies until one of them changes: thousands of rows have the same fields.
+        private var shared = Extras.none
+
+        private static let none = ExtraFields.Shared()
 
         /// Creates the fields of a row without rare fields.
         public init() {}
+
+        /// The fields, which are copied before they change if they are shared.
+        private var fields: ExtraFields {
+            get { shared.fields }
+            set {
+                if isKnownUniquelyReferenced(&shared) {
+                    shared.fields = newValue
+                } else {
+                    shared = ExtraFields.Shared(newValue)
+                }
+            }
+            _modify {
+                if !isKnownUniquelyReferenced(&shared) { shared = ExtraFields.Shared(shared.fields) }
+                yield &shared.fields
+            }
+        }
+
+        public static func == (left: Extras, right: Extras) -> Bool {
+            left.shared === right.shared || left.shared.fields == right.shared.fields
+        }
+
+        public func hash(into hasher: inout Hasher) { hasher.combine(shared.fields) }
+
+        /// Equal for copies of one value that have not changed since. Texts may be equal and yet differ in their bytes,
+        /// so equality does not suffice where bytes are shared.
+        package var identity: ObjectIdentifier { ObjectIdentifier(shared) }
     }
 
     /// The kinds in the order in which they were added.
@@ -212,6 +216,16 @@ public struct SampleBatch: Sendable {
     /// Replaces the id of a row. The batch must have ids.
     package mutating func setID(_ id: SampleID, row: Int) { ids[row] = id }
 
+    /// Changes the clocks of all rows that have one.
+    package mutating func mapClocks(_ change: (ChangeClock) -> ChangeClock) {
+        for row in clocks.indices { if let clock = clocks[row] { clocks[row] = change(clock) } }
+        var place = extras.startIndex
+        while place != extras.endIndex {
+            if let clock = extras.values[place].modified { extras.values[place].modified = change(clock) }
+            extras.formIndex(after: &place)
+        }
+    }
+
     /// Reserves memory for rows with ids.
     package mutating func reserveCapacity(_ count: Int) {
         kindOfRow.reserveCapacity(count)
@@ -291,5 +305,127 @@ extension DerivedID {
             return value
         }
         return converted
+    }
+}
+
+extension SampleBatch.Extras {
+    /// Identifies the sample, within its source and type, across edits; `nil` for the default.
+    public var syncIdentifier: String? {
+        get { fields.syncIdentifier }
+        _modify { yield &fields.syncIdentifier }
+    }
+
+    /// The version of the row; 0 leaves it to the store.
+    public var version: Int64 {
+        get { fields.version }
+        _modify { yield &fields.version }
+    }
+
+    /// The clock of a row that another store wrote. Such a row is merged; it is not saved as a local change.
+    public var modified: ChangeClock? {
+        get { fields.modified }
+        _modify { yield &fields.modified }
+    }
+
+    /// The number of measurements in the sample.
+    public var count: Int {
+        get { fields.count }
+        _modify { yield &fields.count }
+    }
+
+    /// Distinguishes identical rows without ids across all batches of a history: 0 for the first.
+    public var multiplicity: Int {
+        get { fields.multiplicity }
+        _modify { yield &fields.multiplicity }
+    }
+
+    /// The hardware that made the measurement, if it is not that of the row's kind.
+    public var device: Device? {
+        get { fields.device }
+        _modify { yield &fields.device }
+    }
+
+    /// Further facts by key.
+    public var metadata: [String: MetadataValue] {
+        get { fields.metadata }
+        _modify { yield &fields.metadata }
+    }
+
+    /// Joins samples that are written and deleted together.
+    public var group: String? {
+        get { fields.group }
+        _modify { yield &fields.group }
+    }
+
+    /// See ``Sample/timeZone``.
+    public var timeZone: String? {
+        get { fields.timeZone }
+        _modify { yield &fields.timeZone }
+    }
+
+    /// See ``Sample/local``.
+    public var local: [String: MetadataValue] {
+        get { fields.local }
+        _modify { yield &fields.local }
+    }
+
+    /// See ``Sample/workout``.
+    public var workout: Workout? {
+        get { fields.workout }
+        _modify { yield &fields.workout }
+    }
+
+    /// See ``Sample/original``.
+    public var original: Sample.Original? {
+        get { fields.original }
+        _modify { yield &fields.original }
+    }
+
+    /// See ``Sample/reversion``.
+    public var reversion: Sample.Reversion? {
+        get { fields.reversion }
+        _modify { yield &fields.reversion }
+    }
+
+    /// Checks the conditions that rare fields must meet.
+    ///
+    /// Returns `false` if whole samples have to be checked, because conditions join some of the fields with others.
+    package func validate() throws(ModelError) -> Bool {
+        guard version >= 0, version < Sample.versionLimit else { throw .numberOutOfRange(field: "version") }
+        guard count >= 1, count <= Int(Int32.max) else { throw .numberOutOfRange(field: "count") }
+        guard multiplicity >= 0, multiplicity <= Int(Int32.max) else {
+            throw .numberOutOfRange(field: "multiplicity")
+        }
+        try Sample.validate(syncIdentifier, "syncIdentifier", required: true)
+        try Sample.validate(group, "group", required: true)
+        try Sample.validate(metadata)
+        try Sample.validate(timeZone, "time zone", required: true)
+        return device == nil && local.isEmpty && workout == nil && original == nil && reversion == nil
+    }
+}
+
+/// The fields of ``SampleBatch/Extras``.
+struct ExtraFields: Hashable, Sendable {
+    var syncIdentifier: String?
+    var version: Int64 = 0
+    var modified: ChangeClock?
+    var count = 1
+    var multiplicity = 0
+    var device: Device?
+    var metadata: [String: MetadataValue] = [:]
+    var group: String?
+    var timeZone: String?
+    var local: [String: MetadataValue] = [:]
+    var workout: Workout?
+    var original: Sample.Original?
+    var reversion: Sample.Reversion?
+
+    /// The fields in one place for several rows.
+    ///
+    /// unchecked: only a unique owner changes them.
+    final class Shared: @unchecked Sendable {
+        var fields: ExtraFields
+
+        init(_ fields: ExtraFields = ExtraFields()) { self.fields = fields }
     }
 }

@@ -29,7 +29,7 @@ struct ExportReader {
     private static let creation = Array(" creationDate=\"".utf8)
 
     /// Records of a few sources alternate; so many heads are remembered.
-    private static let mostHeads = 8
+    private static let mostHeads = 16
 
     /// Takes what was not taken.
     typealias Quarantine = (Quarantined) throws -> Void
@@ -131,8 +131,9 @@ struct ExportReader {
     private mutating func readFast(
         _ bytes: borrowing Span<UInt8>, at start: Int, _ sink: inout RecordSink
     ) throws -> Bool {
-        for index in fast.indices where bytes.matches(fast[index].head, at: start) {
-            guard let line = FastRecord.line(bytes, behind: start + fast[index].head.count),
+        for index in fast.indices {
+            guard let head = fast[index].head.end(bytes, at: start) else { continue }
+            guard let line = FastRecord.line(bytes, behind: head),
                 let value = fastValue(bytes, line.value, index), line.rest + 1 < bytes.count
             else { return false }
             var (end, kind) = (line.rest + 2, fast[index].kind)
@@ -176,7 +177,7 @@ struct ExportReader {
             let value = element.attribute(ExportName.value.bytes, of: node, in: bytes), value.isPlain,
             let line = FastRecord.line(bytes, behind: created.value.lowerBound), line.value == value.value
         else { return }
-        let head = bytes.copied(element.range.lowerBound..<created.value.lowerBound)
+        let head = RecordHead(bytes, element.range.lowerBound..<created.value.lowerBound)
         let number = kind(of: record, isUserEntered: record.isUserEntered, &sink)
         if let index = fast.firstIndex(where: { $0.head == head }) {
             if record.isUserEntered { fast[index].enteredKind = number } else { fast[index].kind = number }

@@ -76,9 +76,7 @@ struct HistoryBatcher {
         batch.append(
             kind: kind, start: Instant(nanoseconds: start), end: Instant(nanoseconds: end), value: value, id: id,
             modified: clock)
-        guard var extras else { return }
-        extras.modified = clock
-        batch.setExtras(extras, row: batch.count - 1)
+        if let extras { batch.setExtras(extras, row: batch.count - 1) }
     }
 
     /// Takes the rows out.

@@ -1,8 +1,7 @@
 /// A line as nearly all lines of an export are: a record whose attributes stand in Apple's order. The attributes before
 /// the dates are those of an earlier record byte by byte, so nothing of them has to be read again.
 struct FastRecord {
-    /// From `<Record` to the quote before the creation date.
-    let head: [UInt8]
+    let head: RecordHead
     /// The record's number for its kind of measurement, and for the same typed in by a person.
     var kind: Int
     var enteredKind: Int?
@@ -49,6 +48,46 @@ struct FastRecord {
         }
         guard place < bytes.count, place > value else { return nil }
         return Line(created: created, start: start, end: end, value: value..<place, rest: place + 1)
+    }
+}
+
+/// What stands from `<Record` to the quote before the creation date. A device is described with an address in the
+/// process that wrote the export, which differs from record to record and tells nothing.
+struct RecordHead: Equatable {
+    private let front: [UInt8]
+    /// What follows the address; `nil` if there is none.
+    private let back: [UInt8]?
+
+    private static let address = Array("HKDevice: 0x".utf8)
+
+    init(_ bytes: borrowing Span<UInt8>, _ range: Range<Int>) {
+        guard let place = bytes.firstPlace(of: RecordHead.address, from: range.lowerBound, to: range.upperBound) else {
+            (front, back) = (bytes.copied(range), nil)
+            return
+        }
+        let digits = place + RecordHead.address.count
+        front = bytes.copied(range.lowerBound..<digits)
+        back = bytes.copied(RecordHead.end(ofAddress: bytes, at: digits)..<range.upperBound)
+    }
+
+    /// Returns where the head ends that begins at a place; `nil` if it is another one.
+    @inline(__always)
+    func end(_ bytes: borrowing Span<UInt8>, at start: Int) -> Int? {
+        guard bytes.matches(front, at: start) else { return nil }
+        let digits = start + front.count
+        guard let back else { return digits }
+        let place = RecordHead.end(ofAddress: bytes, at: digits)
+        return bytes.matches(back, at: place) ? place + back.count : nil
+    }
+
+    private static func end(ofAddress bytes: borrowing Span<UInt8>, at start: Int) -> Int {
+        var place = start
+        while place < bytes.count, isHexDigit(bytes[place]) { place += 1 }
+        return place
+    }
+
+    private static func isHexDigit(_ byte: UInt8) -> Bool {
+        byte >= 0x30 && byte <= 0x39 || byte | 0x20 >= 0x61 && byte | 0x20 <= 0x66
     }
 }
 

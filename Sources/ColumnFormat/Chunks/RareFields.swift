@@ -43,8 +43,15 @@ public final class RareFields: Sendable, Hashable {
 
     /// The total size of all texts in bytes.
     var byteCount: Int {
-        [content.syncIdentifier, content.group, content.timeZone].reduce(0) { $0 + ($1?.utf8.count ?? 0) }
-            + encoded.reduce(0) { $0 + $1.count }
+        var count = content.syncIdentifier?.utf8.count ?? 0
+        count += content.group?.utf8.count ?? 0
+        count += content.timeZone?.utf8.count ?? 0
+        count += content.metadata?.count ?? 0
+        count += content.local?.count ?? 0
+        count += content.payload?.count ?? 0
+        count += content.original?.count ?? 0
+        count += content.reversion?.count ?? 0
+        return count
     }
 
     /// The content of its string columns.

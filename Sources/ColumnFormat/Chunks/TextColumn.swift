@@ -136,13 +136,20 @@ public enum TextColumn {
         var numbers: [[UInt8]: Int64] = [:]
         var lengths: [Int64] = []
         var blob: [UInt8] = []
+        // Rows that share a string mostly follow one another, and comparing with the last one is cheap.
+        var last: (text: [UInt8], number: Int64)?
         let positions = texts.map { text -> Int64 in
             guard let text else { return 0 }
-            if let number = numbers[text] { return number }
-            lengths.append(Int64(text.count))
-            blob.append(contentsOf: text)
-            numbers[text] = Int64(lengths.count)
-            return Int64(lengths.count)
+            if let last, last.text == text { return last.number }
+            var number = numbers[text] ?? 0
+            if number == 0 {
+                lengths.append(Int64(text.count))
+                blob.append(contentsOf: text)
+                number = Int64(lengths.count)
+                numbers[text] = number
+            }
+            last = (text, number)
+            return number
         }
         let start = writer.count
         writer.append(UInt32(lengths.count))

@@ -10,6 +10,8 @@ struct ImportKind {
     /// The number of the device, or 0.
     var device: UInt32
     var prefix: DerivedID.Prefix
+    /// How values become the numbers from which ids derive.
+    var derivedUnit: DerivedUnit
     var sampleType: SampleType
     var sampleUnit: HealthUnit
 }
@@ -99,9 +101,8 @@ extension SampleBatch {
         }
         try validateValues()
         for (row, rare) in extras {
-            // Check this before the id is derived from it.
-            guard rare.multiplicity >= 0 else { throw ModelError.numberOutOfRange(field: "multiplicity") }
-            try sample(at: row).validate()
+            // Check this before ids are derived from it.
+            if try !rare.validate() { try sample(at: row).validate() }
         }
     }
 }
@@ -167,11 +168,10 @@ extension ImportPlan {
     }
 
     static func derivedID(_ batch: SampleBatch, _ kinds: [ImportKind], _ row: Int, multiplicity: Int) -> SampleID {
-        let kind = kinds[Int(batch.kindOfRow[row])]
+        let kind = Int(batch.kindOfRow[row])
         return DerivedID.id(
-            kind.prefix, start: batch.starts[row], end: batch.ends[row],
-            value: DerivedID.canonical(batch.values[row], kind.sampleUnit, of: kind.sampleType),
-            multiplicity: multiplicity)
+            kinds[kind].prefix, start: batch.starts[row], end: batch.ends[row],
+            value: kinds[kind].derivedUnit.canonical(batch.values[row]), multiplicity: multiplicity)
     }
 
     /// Returns the rows that are not careful, by lane, in the total order.

@@ -77,7 +77,15 @@ extension ReadContext {
 extension ReadContext: DerivedIDResolver {
     func derivedPrefix(type: UInt32, revision: UInt32) -> DerivedID.Prefix? {
         let key = UInt64(type) << 32 | UInt64(revision)
-        if let prefix = state.names.prefixes[key] { return prefix }
+        if let last = state.names.lastPrefix, last.key == key { return last.prefix }
+        guard let prefix = state.names.prefixes[key] ?? newPrefix(key, type: type, revision: revision) else {
+            return nil
+        }
+        state.names.lastPrefix = (key, prefix)
+        return prefix
+    }
+
+    private func newPrefix(_ key: UInt64, type: UInt32, revision: UInt32) -> DerivedID.Prefix? {
         guard let type = state.names.types[type] ?? SampleType(catalogNumber: type),
             let name = state.names.revisions[revision]
         else {
@@ -89,11 +97,15 @@ extension ReadContext: DerivedIDResolver {
     }
 
     func canonicalValue(_ value: Double, unit: UInt32, type: UInt32) -> Double {
+        let key = UInt64(type) << 32 | UInt64(unit)
+        if let last = state.names.lastUnit, last.key == key { return last.unit.canonical(value) }
         guard let unit = HealthUnit(number: unit) ?? state.names.units[unit],
             let type = state.names.types[type] ?? SampleType(catalogNumber: type)
         else {
             return value
         }
-        return DerivedID.canonical(value, unit, of: type)
+        let found = DerivedUnit(unit, of: type)
+        state.names.lastUnit = (key, found)
+        return found.canonical(value)
     }
 }

@@ -110,8 +110,8 @@ enum Importing {
             kinds.append(
                 ImportKind(
                     type: type, unit: try NameTable.number(of: kind.unit, in: &txn), revision: revision, flags: flags,
-                    device: try NameTable.number(of: kind.device, in: &txn), prefix: prefix, sampleType: kind.type,
-                    sampleUnit: kind.unit))
+                    device: try NameTable.number(of: kind.device, in: &txn), prefix: prefix,
+                    derivedUnit: DerivedUnit(kind.unit, of: kind.type), sampleType: kind.type, sampleUnit: kind.unit))
         }
         let ids = batch.derivesIDs ? ImportPlan.derivedIDs(batch, kinds) : batch.ids
         return ImportPlan(
@@ -196,7 +196,9 @@ enum Importing {
                     if !known.isEmpty { made.removeAll { known.contains($0.point) } }
                 }
                 if !batch.extras.isEmpty {
-                    for row in made where row.rare != nil { appendRareEntries(row, lane, &extraEntries, in: txn) }
+                    for row in made where row.rare?.syncIdentifier != nil || row.rare?.group != nil {
+                        appendRareEntries(row, lane, &extraEntries, in: txn)
+                    }
                 }
                 try LaneWriter.apply(lane, inserts: made, in: &txn)
                 if try PeerQueues.hasQueues(in: &txn) {
@@ -254,6 +256,7 @@ enum Importing {
         }
         var rows: [StoredRow] = []
         rows.reserveCapacity(part.count)
+        var known = KnownRareFields()
         for index in part.lazy.map(Int.init) {
             let (unit, revision, flags, device) = heads[Int(batch.kindOfRow[index])]
             var row = StoredRow(
@@ -267,24 +270,29 @@ enum Importing {
                 txn.witness(modified)
                 (row.clockTime, row.clockReplica) = (modified.time.nanoseconds, modified.replica)
             }
-            if let rare { try set(rare, &row, in: &txn) }
+            if let rare { try set(rare, &row, &known, in: &txn) }
             if let clock = rare?.original?.modified ?? rare?.reversion?.modified { txn.witness(clock) }
             rows.append(row)
         }
         return rows
     }
 
-    private static func set(_ rare: SampleBatch.Extras, _ row: inout StoredRow, in txn: inout WriteTransaction) throws {
+    private static func set(
+        _ rare: SampleBatch.Extras, _ row: inout StoredRow, _ known: inout KnownRareFields,
+        in txn: inout WriteTransaction
+    ) throws {
         row.version = max(1, rare.version)
         if let device = rare.device { row.device = try NameTable.number(of: device, in: &txn) }
         row.count = Int32(rare.count)
         row.multiplicity = Int32(rare.multiplicity)
-        var content = RareFields.Content(rare)
-        if let text = rare.syncIdentifier {
-            let isOwnText = text == row.id.description
-            if isOwnText { row.flags.insert(.syncIsID) } else { row.flags.remove(.syncIsID) }
-            content.syncIdentifier = isOwnText ? nil : text
+        guard let text = rare.syncIdentifier else {
+            row.rare = known.fields(of: rare)
+            return
         }
+        var content = RareFields.Content(rare)
+        let isOwnText = text == row.id.description
+        if isOwnText { row.flags.insert(.syncIsID) } else { row.flags.remove(.syncIsID) }
+        content.syncIdentifier = isOwnText ? nil : text
         row.rare = RareFields(content)
     }
 
@@ -362,6 +370,26 @@ enum Importing {
             for row in settled { plan.settled[row] = true }
             report.unchanged += settled.count
         }
+    }
+}
+
+/// The rare fields that were encoded last. Thousands of samples of one source have the same ones.
+private struct KnownRareFields {
+    private var last: [(extras: SampleBatch.Extras, fields: RareFields?)] = []
+    private var next = 0
+
+    private static let most = 8
+
+    mutating func fields(of extras: SampleBatch.Extras) -> RareFields? {
+        if let known = last.first(where: { $0.extras.identity == extras.identity }) { return known.fields }
+        let fields = RareFields(RareFields.Content(extras))
+        if last.count < KnownRareFields.most {
+            last.append((extras, fields))
+        } else {
+            last[next] = (extras, fields)
+            next = (next + 1) % KnownRareFields.most
+        }
+        return fields
     }
 }
 

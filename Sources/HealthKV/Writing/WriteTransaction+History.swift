@@ -16,8 +16,10 @@ extension WriteTransaction {
             try matching.match(in: txn.snapshot)
             var report = ImportReport()
             let rest = try txn.newRows(of: batch, matching, &report)
+            // Before other rows change: what was found is still as it was found.
+            let others = try txn.joinPlain(matching.ungrouped, of: batch, &report)
             if !rest.isEmpty { report += try Importing.importValid(rest, in: &txn) }
-            for (row, found) in matching.ungrouped {
+            for (row, found) in others {
                 guard let group = batch.extras[row]?.group, try txn.join(group, found) else { continue }
                 report.unchanged -= 1
                 report.replaced += 1
@@ -31,6 +33,14 @@ extension WriteTransaction {
     private mutating func newRows(
         of batch: SampleBatch, _ matching: HistoryMatching, _ report: inout ImportReport
     ) throws -> SampleBatch {
+        let (now, replica) = (environment.now(), state.header.replica)
+        // A file may say that a sample was written in the future; the clocks of the store do not follow it.
+        func written(_ clock: ChangeClock) -> ChangeClock { ChangeClock(time: min(clock.time, now), replica: replica) }
+        if !matching.held.contains(true), !matching.deleted.contains(true), matching.versions.isEmpty {
+            var all = batch
+            all.mapClocks(written)
+            return all
+        }
         var rest = SampleBatch()
         rest.reserveCapacity(batch.count)
         let kinds = batch.kinds.map {
@@ -38,21 +48,57 @@ extension WriteTransaction {
                 $0.type, $0.unit, source: $0.source, origin: $0.origin, isUserEntered: $0.isUserEntered,
                 device: $0.device)
         }
-        let (now, replica) = (environment.now(), state.header.replica)
         for row in 0..<batch.count {
             if matching.held[row] { report.unchanged += 1 } else if matching.deleted[row] { report.vetoed += 1 }
             if matching.held[row] || matching.deleted[row] { continue }
-            // A file may say that a sample was written in the future; the clocks of the store do not follow it.
-            let written = batch.modified(at: row).map { ChangeClock(time: min($0.time, now), replica: replica) }
+            let clock = batch.modified(at: row).map(written)
             rest.append(
                 kind: kinds[Int(batch.kindOfRow[row])], start: Instant(nanoseconds: batch.starts[row]),
                 end: Instant(nanoseconds: batch.ends[row]), value: batch.values[row],
-                id: matching.versions[row] ?? batch.ids[row], modified: written)
+                id: matching.versions[row] ?? batch.ids[row], modified: clock)
             guard !batch.extras.isEmpty, var rare = batch.extras[row] else { continue }
-            if rare.modified != nil { rare.modified = written }
+            if rare.modified != nil { rare.modified = clock }
             rest.setExtras(rare, row: rest.count - 1)
         }
         return rest
+    }
+
+    /// Makes samples that came alone members of groups, as ``join(_:_:)`` does one by one, but writes each chunk once.
+    /// Returns those that are more than an import: samples with an edit or a sync identifier.
+    private mutating func joinPlain(
+        _ ungrouped: [(row: Int, found: FoundRow)], of batch: SampleBatch, _ report: inout ImportReport
+    ) throws -> [(row: Int, found: FoundRow)] {
+        var others: [(row: Int, found: FoundRow)] = []
+        var members: [Lane: [Point: (old: StoredRow, new: StoredRow)]] = [:]
+        for (row, found) in ungrouped {
+            var content = found.row.rare?.content ?? RareFields.Content()
+            guard content.original == nil, content.reversion == nil, content.syncIdentifier == nil,
+                batch.extras[row]?.syncIdentifier == nil
+            else {
+                others.append((row, found))
+                continue
+            }
+            guard members[found.lane]?[found.row.point] == nil else { continue }
+            content.group = batch.extras[row]?.group
+            var member = found.row
+            member.rare = RareFields(content)
+            member.version = Sample.version(after: member.version)
+            (member.commit, member.ordinal) = (commit, state.takeOrdinal())
+            members[found.lane, default: [:]][member.point] = (found.row, member)
+            report.unchanged -= 1
+            report.replaced += 1
+        }
+        try IdentityIndex.indexingTogether(in: &self) { txn in
+            for lane in members.keys.sorted() {
+                let rows = members[lane]!.values.sorted { $0.new.point < $1.new.point }
+                try LaneWriter.apply(lane, inserts: rows.map(\.new), in: &txn)
+                for row in rows {
+                    try IdentityIndex.reindex(from: (row.old, lane), to: (row.new, lane), in: &txn)
+                    try PeerQueues.queue(row.new, lane.type, .save, in: &txn)
+                }
+            }
+        }
+        return others
     }
 
     /// Makes a sample that came alone a member of a group. It keeps the time at which it was written.

@@ -188,4 +188,59 @@ struct MatchingTests {
         #expect(sample.device?.name == "Apple Watch" && sample.device?.hardwareVersion == "Watch6,1")
         #expect(sample.device?.softwareVersion == "10.0" && sample.source.product == "Watch6,1")
     }
+
+    @Test("Records whose devices differ in the address only have one device, and those with other devices have theirs")
+    func manyAddresses() throws {
+        func entry(_ number: Int, _ name: String) -> String {
+            Export.record(
+                "HKQuantityTypeIdentifierStepCount", "\(100 + number)", "count",
+                "2024-05-0\(1 + number / 20) 08:\(10 + number % 20):00 +0200", source: "Watch",
+                device: "&lt;&lt;HKDevice: 0x28\(String(number * 7_919, radix: 16))&gt;, name:\(name), "
+                    + "hardware:Watch6,2&gt;",
+                metadata: number % 3 == 0 ? [("HKWasUserEntered", "1")] : [])
+        }
+        let elements = (0..<60).map { entry($0, $0 % 4 == 3 ? "Watch, left" : "Watch") }
+        #expect(isSame(try bench.take(elements), inserted: 60, unchanged: 0))
+        for (number, sample) in try bench.samples(.stepCount).enumerated() {
+            #expect(sample.quantity.value == Double(100 + number) && sample.isUserEntered == (number % 3 == 0))
+            #expect(sample.device?.name == (number % 4 == 3 ? "Watch, left" : "Watch"))
+            #expect(sample.source.product == "Watch6,2")
+        }
+        #expect(isSame(try bench.take(elements), inserted: 0, unchanged: 60))
+    }
+
+    @Test("Samples that came alone join their group later, with edits over them, and readers of changes hear of it")
+    func joined() throws {
+        let types = ["HKQuantityTypeIdentifierDietaryProtein", "HKQuantityTypeIdentifierDietaryFatTotal"]
+        func records(_ day: Int, _ indent: String) -> [String] {
+            types.map {
+                Export.record(
+                    $0, "\(day).5", "g", Export.date(day, "12:00:00"), source: "Diary", metadata: [("meal", "lunch")],
+                    indent: indent)
+            }
+        }
+        let alone = (1...9).flatMap { records($0, " ") }
+        #expect(isSame(try bench.take(alone), inserted: 18, unchanged: 0))
+        let edited = try #require(try bench.samples(.dietaryProtein).first).id
+        try bench.store.write { try $0.overlay(id: edited) { $0.quantity = Quantity(77, .gram) } }
+        let token = try bench.store.blockingRead { $0.currentToken }
+        let meals = (1...9).map { day in
+            " <Correlation type=\"HKCorrelationTypeIdentifierFood\" sourceName=\"Diary\" creationDate=\""
+                + "\(Export.date(day, "12:00:00"))\" startDate=\"\(Export.date(day, "12:00:00"))\" endDate=\""
+                + "\(Export.date(day, "12:00:00"))\">\n" + records(day, "  ").joined(separator: "\n")
+                + "\n </Correlation>"
+        }
+        let report = try bench.take(alone + meals)
+        #expect(report.replaced == 18 && report.inserted == 0)
+        let (protein, fat) = (try bench.samples(.dietaryProtein), try bench.samples(.dietaryFatTotal))
+        #expect(protein.count == 9 && fat.count == 9 && Set(protein.map(\.group)).count == 9)
+        #expect(protein.map(\.group) == fat.map(\.group) && !protein.map(\.group).contains(nil))
+        #expect(protein.first?.quantity.value == 77 && protein.first?.original?.quantity.value == 1.5)
+        #expect(protein.dropFirst().allSatisfy { $0.version == 2 && $0.metadata["meal"] == .string("lunch") })
+        let told = try bench.store.blockingRead { try $0.changes(since: token) }.changes
+        #expect(told.count == 18)
+        let findings = try bench.store.check().findings
+        #expect(findings.isEmpty, "\(findings)")
+        #expect(isSame(try bench.take(alone + meals), inserted: 0, unchanged: 36))
+    }
 }
