@@ -62,6 +62,12 @@ need_contestants() {
     need python3-venv python3 python3 -c 'import ensurepip, venv'
 }
 
+# Programs that read exports of Apple Health, to compare with.
+need_parsers() {
+    need libxml2-utils libxml2 has_any xmllint
+    need expat expat has_any xmlwf
+}
+
 # Both are in the SDK of macOS.
 has_zlib() { [ "$(uname -s)" = Darwin ] || pkg-config --exists zlib; }
 has_sqlite() { [ "$(uname -s)" = Darwin ] || pkg-config --exists sqlite3; }

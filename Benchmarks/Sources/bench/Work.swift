@@ -25,6 +25,7 @@ enum Work: String, CaseIterable {
     case openUnclean = "open_unclean"
     case dump
     case load
+    case importXML = "import_xml"
     case syncImport = "sync_import"
     case syncImportYear = "sync_import_year"
     case syncDeletions = "sync_deletions"
@@ -33,7 +34,7 @@ enum Work: String, CaseIterable {
     case status
 
     /// Works that only this store is measured with, in separate stores.
-    static let ofOwn: Set<Work> = ofSync.union([.singleWrites])
+    static let ofOwn: Set<Work> = ofSync.union([.singleWrites, .importXML])
     /// Works of the sync engine, which only this store has.
     static let ofSync: Set<Work> = [
         .syncImport, .syncImportYear, .syncDeletions, .pulled, .syncPushLatency, .status,

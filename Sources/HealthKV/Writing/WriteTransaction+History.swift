@@ -17,7 +17,7 @@ extension WriteTransaction {
             var report = ImportReport()
             let rest = try txn.newRows(of: batch, matching, &report)
             // Before other rows change: what was found is still as it was found.
-            let others = try txn.joinPlain(matching.ungrouped, of: batch, &report)
+            let others = try txn.joinPlain(matching, of: batch, &report)
             if !rest.isEmpty { report += try Importing.importValid(rest, in: &txn) }
             for (row, found) in others {
                 guard let group = batch.extras[row]?.group, try txn.join(group, found) else { continue }
@@ -64,17 +64,16 @@ extension WriteTransaction {
     }
 
     /// Makes samples that came alone members of groups, as ``join(_:_:)`` does one by one, but writes each chunk once.
-    /// Returns those that are more than an import: samples with an edit or a sync identifier.
+    /// Returns those that are more than an import, and those that a later version replaces in the same batch.
     private mutating func joinPlain(
-        _ ungrouped: [(row: Int, found: FoundRow)], of batch: SampleBatch, _ report: inout ImportReport
+        _ matching: HistoryMatching, of batch: SampleBatch, _ report: inout ImportReport
     ) throws -> [(row: Int, found: FoundRow)] {
+        let replaced = Set(matching.versions.values)
         var others: [(row: Int, found: FoundRow)] = []
         var members: [Lane: [Point: (old: StoredRow, new: StoredRow)]] = [:]
-        for (row, found) in ungrouped {
+        for (row, found) in matching.ungrouped {
             var content = found.row.rare?.content ?? RareFields.Content()
-            guard content.original == nil, content.reversion == nil, content.syncIdentifier == nil,
-                batch.extras[row]?.syncIdentifier == nil
-            else {
+            guard content.original == nil, content.reversion == nil, !replaced.contains(found.row.id) else {
                 others.append((row, found))
                 continue
             }
@@ -82,7 +81,7 @@ extension WriteTransaction {
             content.group = batch.extras[row]?.group
             var member = found.row
             member.rare = RareFields(content)
-            member.version = Sample.version(after: member.version)
+            member.clockTime = ChangeClock.after(member.clockTime)
             (member.commit, member.ordinal) = (commit, state.takeOrdinal())
             members[found.lane, default: [:]][member.point] = (found.row, member)
             report.unchanged -= 1
@@ -101,13 +100,21 @@ extension WriteTransaction {
         return others
     }
 
-    /// Makes a sample that came alone a member of a group. It keeps the time at which it was written.
+    /// Makes a sample that came alone a member of a group. It keeps its version, which its source gave it, and the time
+    /// at which it was written but for a nanosecond, by which other stores see that it is the later form.
     private mutating func join(_ group: String, _ found: FoundRow) throws -> Bool {
         guard let held = try SampleLookup.find(found.row.id, in: snapshot), !held.isHidden else { return false }
         var sample = try NameTable.sample(held.row, held.lane.type, in: snapshot)
         guard sample.group == nil else { return false }
         sample.group = group
-        sample.version = Sample.version(after: sample.version)
+        let clock = held.row.clock
+        sample.modified = ChangeClock(
+            time: Instant(nanoseconds: ChangeClock.after(clock.time.nanoseconds)), replica: clock.replica)
         return try Saving.store(sample, rule: .merge, in: &self) == .replaced
     }
+}
+
+extension ChangeClock {
+    /// Returns the next time of a clock.
+    fileprivate static func after(_ time: Int64) -> Int64 { time == .max ? time : time + 1 }
 }

@@ -236,11 +236,38 @@ struct MatchingTests {
         #expect(protein.count == 9 && fat.count == 9 && Set(protein.map(\.group)).count == 9)
         #expect(protein.map(\.group) == fat.map(\.group) && !protein.map(\.group).contains(nil))
         #expect(protein.first?.quantity.value == 77 && protein.first?.original?.quantity.value == 1.5)
-        #expect(protein.dropFirst().allSatisfy { $0.version == 2 && $0.metadata["meal"] == .string("lunch") })
+        #expect(protein.dropFirst().allSatisfy { $0.version == 1 && $0.metadata["meal"] == .string("lunch") })
         let told = try bench.store.blockingRead { try $0.changes(since: token) }.changes
         #expect(told.count == 18)
         let findings = try bench.store.check().findings
         #expect(findings.isEmpty, "\(findings)")
         #expect(isSame(try bench.take(alone + meals), inserted: 0, unchanged: 36))
+    }
+
+    @Test("A sample with a sync identifier that joined a group takes the next version of its source, before or with it")
+    func joinedThenEdited() throws {
+        func record(_ value: String, _ version: Int, _ indent: String) -> String {
+            Export.record(
+                "HKQuantityTypeIdentifierDietaryProtein", value, "g", Export.date(1, "12:00:00"), source: "Diary",
+                metadata: [("HKMetadataKeySyncIdentifier", "lunch"), ("HKMetadataKeySyncVersion", "\(version)")],
+                indent: indent)
+        }
+        func meal(_ value: String, _ version: Int) -> String {
+            let date = Export.date(1, "12:00:00")
+            return
+                " <Correlation type=\"HKCorrelationTypeIdentifierFood\" sourceName=\"Diary\" creationDate=\"\(date)\" "
+                + "startDate=\"\(date)\" endDate=\"\(date)\">\n\(record(value, version, "  "))\n </Correlation>"
+        }
+        for together in [false, true] {
+            let bench = try ImportBench()
+            try bench.take([record("20", 1, " ")])
+            let report = try bench.take([meal("20", 1)] + (together ? [record("30", 2, " ")] : []))
+            #expect(report.replaced == (together ? 2 : 1))
+            if !together { #expect(try bench.take([record("30", 2, " ")]).replaced == 1) }
+            let samples = try bench.samples(.dietaryProtein)
+            #expect(samples.map(\.quantity.value) == [30] && samples.first?.version == 2)
+            #expect(try bench.take([record("20", 1, " ")]).unchanged == 1)
+            #expect(try bench.samples(.dietaryProtein) == samples)
+        }
     }
 }

@@ -29,11 +29,12 @@ struct Figure: Codable {
     enum Unit: String, Codable {
         case perSecond = "samples/s"
         case writesPerSecond = "writes/s"
+        case megabytesPerSecond = "MB/s"
         case bytes = "bytes/sample"
         case microseconds = "us"
 
         /// Whether a greater figure is better.
-        var moreIsBetter: Bool { self == .perSecond || self == .writesPerSecond }
+        var moreIsBetter: Bool { [.perSecond, .writesPerSecond, .megabytesPerSecond].contains(self) }
     }
 
     enum CodingKeys: String, CodingKey {

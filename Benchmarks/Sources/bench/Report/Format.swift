@@ -12,6 +12,7 @@ enum Format {
     static func figure(_ value: Double, _ unit: Figure.Unit) -> String {
         switch unit {
         case .perSecond, .writesPerSecond: rate(value)
+        case .megabytesPerSecond: "\(short(value)) MB/s"
         case .bytes: "\(short(value)) B"
         case .microseconds: time(value)
         }

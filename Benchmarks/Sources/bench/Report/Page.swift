@@ -50,7 +50,7 @@ struct Page {
 
     /// The contestants that have figures, each with the class of its colour.
     private var contestants: [(name: String, colour: Int)] {
-        let names = ContestantName.allCases.map(\.rawValue) + [TwoPuts.name]
+        let names = ContestantName.allCases.map(\.rawValue) + [TwoPuts.name] + ExportParser.allCases.map(\.rawValue)
         return names.enumerated().filter { entry in figures.contains { $0.contestant == entry.element } }
             .map { (name: $0.element, colour: $0.offset) }
     }

@@ -23,7 +23,7 @@ struct Table {
         self.plain = Figures(plain)
         figures = Figures(measurements)
         works = Table.works(measurements)
-        let names = ContestantName.allCases.map(\.rawValue) + [TwoPuts.name]
+        let names = ContestantName.allCases.map(\.rawValue) + [TwoPuts.name] + ExportParser.allCases.map(\.rawValue)
         contestants = names.filter { name in measurements.contains { $0.contestant == name } }
     }
 

@@ -69,6 +69,12 @@ struct Target {
         case "durable_write_64", "durable_write_64.threads":
             return [ratio(own, figures["HealthKV", "durable_write_64.one"], atLeast: 10, "one writer")]
                 .compactMap { $0 }
+        case "import_xml":
+            var targets = [Target(text: ">= 150 MB/s", isMet: own.value >= 150)]
+            if let bytes = own.privateBytes {
+                targets.append(Target(text: "private < 64 MB", isMet: bytes < 64_000_000))
+            }
+            return targets
         case "dump", "load": return [Target(text: ">= 1 M/s", isMet: own.value >= 1_000_000)]
         case "range_day.first", "range_month.first": return [below(own.p50, 20, "us")].compactMap { $0 }
         case "open": return [below(own.p50.map { $0 / 1000 }, 2, "ms")].compactMap { $0 }

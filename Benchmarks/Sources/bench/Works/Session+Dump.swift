@@ -40,6 +40,18 @@ extension Session {
     }
 
     private func run(_ tool: URL, _ arguments: [String], input: FileHandle, output: FileHandle) throws {
+        try Session.start(tool, arguments, input: input, output: output).finish()
+    }
+
+    /// The tool in the folder of this program, where `tools/bench` builds it.
+    static var kvinspect: URL? {
+        let place = Bundle.main.executableURL?.deletingLastPathComponent().appendingPathComponent("kvinspect")
+        return place.flatMap { FileManager.default.isExecutableFile(atPath: $0.path) ? $0 : nil }
+    }
+
+    static func start(
+        _ tool: URL, _ arguments: [String], input: FileHandle = .nullDevice, output: FileHandle = .nullDevice
+    ) throws -> Process {
         let process = Process()
         process.executableURL = tool
         process.arguments = arguments
@@ -47,13 +59,16 @@ extension Session {
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         try process.run()
-        process.waitUntilExit()
-        if process.terminationStatus != 0 { throw BenchFailure("kvinspect \(arguments[0]) failed") }
+        return process
     }
+}
 
-    /// The tool in the folder of this program, where `tools/bench` builds it.
-    private static var kvinspect: URL? {
-        let place = Bundle.main.executableURL?.deletingLastPathComponent().appendingPathComponent("kvinspect")
-        return place.flatMap { FileManager.default.isExecutableFile(atPath: $0.path) ? $0 : nil }
+extension Process {
+    /// Waits for the end, which must be a success.
+    func finish() throws {
+        waitUntilExit()
+        guard terminationStatus == 0 else {
+            throw BenchFailure("\(executableURL?.lastPathComponent ?? "") \(arguments?.first ?? "") failed")
+        }
     }
 }

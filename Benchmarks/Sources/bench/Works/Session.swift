@@ -29,6 +29,7 @@ final class Session {
         if name == .memcpy { return try measureCopies() }
         if wants(.derived) { try measureDerived() }
         if wants(.singleWrites) { try measureSingleWrites() }
+        if wants(.importXML) { try measureImportXML() }
         if !settings.only.intersection(name.works).isSubset(of: Work.ofOwn.union([.derived])) { try measureStore() }
         // Last, so that the simulator's memory does not affect imports.
         try measureSync()
