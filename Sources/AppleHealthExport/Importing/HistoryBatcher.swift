@@ -24,11 +24,16 @@ struct HistoryBatcher {
         var isUserEntered: Bool
     }
 
-    /// So many rows go into one commit.
+    /// So many rows go into one commit, and fewer if they have fields of their own, which take more memory.
     static let batchRows = 32_768
+    /// A row with rare fields of its own counts as so many.
+    private static let weightOfFields = 6
     private static let mostKinds = 16_384
 
-    var isFull: Bool { batch.count >= HistoryBatcher.batchRows }
+    /// How many rows the batch counts as.
+    private var weight = 0
+
+    var isFull: Bool { weight >= HistoryBatcher.batchRows }
     /// Whether the next batch needs new numbers for its kinds.
     var hasManyKinds: Bool { batch.kinds.count >= HistoryBatcher.mostKinds }
 
@@ -47,10 +52,12 @@ struct HistoryBatcher {
     }
 
     /// Adds a row whose id derives from its content.
+    ///
+    /// - Parameter isShared: whether many rows have the same rare fields.
     @inline(__always)
     mutating func append(
         kind: Int, start: Int64, end: Int64, value: Double, created: Int64?, extras: SampleBatch.Extras?,
-        isNested: Bool = false
+        isShared: Bool, isNested: Bool = false
     ) {
         let origin = origins[kind]
         var content = value
@@ -65,13 +72,16 @@ struct HistoryBatcher {
                 rare?.multiplicity = earlier
             }
         }
-        append(kind: kind, start: start, end: end, value: value, id: id, created: created, extras: rare)
+        let isOwn = rare != nil && !isShared
+        append(kind: kind, start: start, end: end, value: value, id: id, created: created, extras: rare, isOwn: isOwn)
     }
 
     /// Adds a row with an id of its own.
     mutating func append(
-        kind: Int, start: Int64, end: Int64, value: Double, id: SampleID, created: Int64?, extras: SampleBatch.Extras?
+        kind: Int, start: Int64, end: Int64, value: Double, id: SampleID, created: Int64?, extras: SampleBatch.Extras?,
+        isOwn: Bool
     ) {
+        weight += isOwn ? HistoryBatcher.weightOfFields : 1
         let clock = created.map { ChangeClock(time: Instant(nanoseconds: $0), replica: 0) }
         batch.append(
             kind: kind, start: Instant(nanoseconds: start), end: Instant(nanoseconds: end), value: value, id: id,
@@ -82,6 +92,7 @@ struct HistoryBatcher {
     /// Takes the rows out.
     mutating func take() -> SampleBatch {
         let full = batch
+        weight = 0
         if hasManyKinds {
             batch = SampleBatch()
             origins = []

@@ -30,7 +30,8 @@ struct RecordSink {
             report.skipped += 1
             return
         }
-        batcher.append(kind: kind, start: start, end: end, value: value, created: created, extras: extras)
+        batcher.append(
+            kind: kind, start: start, end: end, value: value, created: created, extras: extras, isShared: true)
         if batcher.isFull { try flush() }
     }
 
@@ -51,11 +52,12 @@ struct RecordSink {
         let (created, extras) = (record.created?.nanoseconds, record.extras)
         if let id = record.id {
             batcher.append(
-                kind: kind, start: start, end: end, value: record.value, id: id, created: created, extras: extras)
+                kind: kind, start: start, end: end, value: record.value, id: id, created: created, extras: extras,
+                isOwn: extras != nil)
         } else {
             batcher.append(
                 kind: kind, start: start, end: end, value: record.value, created: created, extras: extras,
-                isNested: isNested)
+                isShared: false, isNested: isNested)
         }
         if batcher.isFull || batcher.hasManyKinds { try flush() }
     }

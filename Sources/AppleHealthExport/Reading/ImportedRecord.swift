@@ -62,11 +62,14 @@ package struct ImportedRecord: Sendable, Equatable {
         self.workout = workout
     }
 
+    private static let anyID = SampleID()
+
     /// The sample that the record becomes if the store does not hold it. It has no id of its own.
     var sample: Sample {
         var sample = Sample(
-            type, value, unit, from: start, to: end, source: source, syncIdentifier: syncIdentifier, version: version,
-            origin: .imported, isUserEntered: isUserEntered, device: device, metadata: metadata, group: group)
+            type, value, unit, from: start, to: end, source: source, id: ImportedRecord.anyID,
+            syncIdentifier: syncIdentifier, version: version, origin: .imported, isUserEntered: isUserEntered,
+            device: device, metadata: metadata, group: group)
         sample.local = local
         sample.timeZone = timeZone
         sample.workout = workout

@@ -24,6 +24,8 @@ struct HistoryMatching {
     private var nameOfKind: [Int] = []
     /// The candidates of rows, as far as they have any.
     private var candidates: [Int: [FoundRow]] = [:]
+    /// Rows whose sync identifier the store may know. Most are new, and one pass along the index shows that.
+    private var mayBeKnown: [Bool]
 
     init(_ batch: SampleBatch, _ plan: ImportPlan, _ run: HistoryRun) {
         self.batch = batch
@@ -32,10 +34,12 @@ struct HistoryMatching {
         knowledge = run.knowledge
         held = [Bool](repeating: false, count: batch.count)
         deleted = held
+        mayBeKnown = held
         for kind in batch.kinds { nameOfKind.append(knowledge.names.number(of: kind.source.name)) }
     }
 
-    mutating func match(in snapshot: Snapshot) throws {
+    mutating func match(_ environment: WriteEnvironment, in snapshot: Snapshot) throws {
+        try markIdentified(environment, in: snapshot)
         if knowledge.deleted == nil { knowledge.deleted = try DeletedSamples(&knowledge.names, in: snapshot) }
         for (lane, rows) in plan.lanes(batch) {
             try NearRows.forEach(lane, rows, of: batch, in: snapshot) { row, stored, lane in
@@ -43,6 +47,21 @@ struct HistoryMatching {
             }
         }
         for row in 0..<batch.count { try decide(row, in: snapshot) }
+    }
+
+    private mutating func markIdentified(_ environment: WriteEnvironment, in snapshot: Snapshot) throws {
+        let key = snapshot.header.hashKey
+        var hashes: [HashedRow] = []
+        for (row, rare) in batch.extras {
+            guard let text = rare.syncIdentifier else { continue }
+            let id = SampleID(canonical: text)
+            // A derived id is not in the index.
+            if let id, DerivedID.isDerived(id) { mayBeKnown[row] = true }
+            let hash = id.map { IdentityHash.of($0, key) } ?? IdentityHash.of(syncIdentifier: text, key)
+            hashes.append(HashedRow(hash: IdentityEntry.hash(hash), row: UInt32(row)))
+        }
+        HashedRow.sort(&hashes)
+        try IdentityIndex.markIndexed(hashes, &mayBeKnown, environment, in: snapshot)
     }
 
     /// Notes a stored sample as a candidate if its times and the name of its source fit.
@@ -80,7 +99,9 @@ struct HistoryMatching {
     /// Decides what a row is, once all its candidates are known.
     private mutating func decide(_ row: Int, in snapshot: Snapshot) throws {
         let rare = batch.extras.isEmpty ? nil : batch.extras[row]
-        if let text = rare?.syncIdentifier, try decide(row, text, version: max(1, rare?.version ?? 1), in: snapshot) {
+        if mayBeKnown[row], let text = rare?.syncIdentifier,
+            try decide(row, text, version: max(1, rare?.version ?? 1), in: snapshot)
+        {
             return
         }
         guard DerivedID.isDerived(batch.ids[row]) else { return }
@@ -107,7 +128,12 @@ struct HistoryMatching {
     /// Decides by the sync identifier of a row, if the store knows it. Returns `false` if it does not.
     private mutating func decide(_ row: Int, _ text: String, version: Int64, in snapshot: Snapshot) throws -> Bool {
         let kind = Int(batch.kindOfRow[row])
-        for found in try SampleLookup.find(syncIdentifier: text, in: snapshot) {
+        // Mostly the stored sample is at the same place.
+        let near = candidates[row]?.first { candidate in
+            let isID = candidate.row.flags.contains(.syncIsID)
+            return (isID ? candidate.row.id.description : candidate.row.rare?.syncIdentifier) == text
+        }
+        for found in try near.map({ [$0] }) ?? SampleLookup.find(syncIdentifier: text, in: snapshot) {
             guard found.lane.type == plan.kinds[kind].type, !found.isHidden,
                 try knowledge.names.number(ofRevision: found.row.revision, in: snapshot) == nameOfKind[kind]
             else { continue }

@@ -13,7 +13,7 @@ extension WriteTransaction {
         return try whole { txn in
             let plan = try Importing.plan(batch, in: &txn)
             var matching = HistoryMatching(batch, plan, run)
-            try matching.match(in: txn.snapshot)
+            try matching.match(txn.environment, in: txn.snapshot)
             var report = ImportReport()
             let rest = try txn.newRows(of: batch, matching, &report)
             // Before other rows change: what was found is still as it was found.
