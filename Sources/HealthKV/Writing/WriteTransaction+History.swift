@@ -81,7 +81,6 @@ extension WriteTransaction {
             content.group = batch.extras[row]?.group
             var member = found.row
             member.rare = RareFields(content)
-            member.clockTime = ChangeClock.after(member.clockTime)
             (member.commit, member.ordinal) = (commit, state.takeOrdinal())
             members[found.lane, default: [:]][member.point] = (found.row, member)
             report.unchanged -= 1
@@ -101,20 +100,12 @@ extension WriteTransaction {
     }
 
     /// Makes a sample that came alone a member of a group. It keeps its version, which its source gave it, and the time
-    /// at which it was written but for a nanosecond, by which other stores see that it is the later form.
+    /// at which it was written. In another store the form with a group wins over the one without, by its bytes.
     private mutating func join(_ group: String, _ found: FoundRow) throws -> Bool {
         guard let held = try SampleLookup.find(found.row.id, in: snapshot), !held.isHidden else { return false }
         var sample = try NameTable.sample(held.row, held.lane.type, in: snapshot)
         guard sample.group == nil else { return false }
         sample.group = group
-        let clock = held.row.clock
-        sample.modified = ChangeClock(
-            time: Instant(nanoseconds: ChangeClock.after(clock.time.nanoseconds)), replica: clock.replica)
         return try Saving.store(sample, rule: .merge, in: &self) == .replaced
     }
-}
-
-extension ChangeClock {
-    /// Returns the next time of a clock.
-    fileprivate static func after(_ time: Int64) -> Int64 { time == .max ? time : time + 1 }
 }

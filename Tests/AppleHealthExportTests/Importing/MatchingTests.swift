@@ -242,6 +242,20 @@ struct MatchingTests {
         let findings = try bench.store.check().findings
         #expect(findings.isEmpty, "\(findings)")
         #expect(isSame(try bench.take(alone + meals), inserted: 0, unchanged: 36))
+        // A store that has the samples without their groups learns of these, and not the other way round.
+        let other = try ImportBench()
+        try other.take(alone)
+        let (with, without) = (protein[1], try #require(try other.samples(.dietaryProtein).dropFirst().first))
+        #expect(with.id == without.id && without.group == nil)
+        var twin = without
+        twin.modified = with.modified
+        let plain = twin
+        try bench.store.write { _ = try $0.merge(plain) }
+        try other.store.write { txn in
+            _ = try txn.merge(plain)
+            _ = try txn.merge(with)
+        }
+        #expect(try bench.samples(.dietaryProtein)[1] == with && other.samples(.dietaryProtein)[1] == with)
     }
 
     @Test("A sample with a sync identifier that joined a group takes the next version of its source, before or with it")
