@@ -3,13 +3,15 @@ import HealthModel
 /// Counts how often a file holds the same record. A file may hold the second of two identical records far behind the
 /// first, so every record is remembered, in eight bytes and a little room.
 struct TwinCounter {
-    /// One of many small tables: together they grow in small steps.
+    /// One of many small tables. They begin with different sizes, so that they grow at different times.
     fileprivate struct Shard {
+        /// The number of places at first.
+        let first: Int
         var slots: [UInt64] = []
         var count = 0
     }
 
-    private var shards = [Shard](repeating: Shard(), count: TwinCounter.shardCount)
+    private var shards = (0..<TwinCounter.shardCount).map { Shard(first: 16 + $0 / 32) }
     /// How often those records occurred that occurred more than once.
     private var repeated: [UInt64: Int] = [:]
 
@@ -32,24 +34,27 @@ extension TwinCounter.Shard {
     /// Adds a mark. Returns `false` if it is there.
     fileprivate mutating func insert(_ mark: UInt64) -> Bool {
         if (count + 1) * 5 > slots.count * 4 { grow() }
-        let mask = slots.count - 1
-        var place = Int(truncatingIfNeeded: mark) & mask
+        var place = place(of: mark)
         while slots[place] != 0 {
             if slots[place] == mark { return false }
-            place = (place + 1) & mask
+            place = place + 1 == slots.count ? 0 : place + 1
         }
         slots[place] = mark
         count += 1
         return true
     }
 
+    /// Returns where the search for a mark begins. Its upper bits chose the table, so they are mixed with the others.
+    private func place(of mark: UInt64) -> Int {
+        Int((((mark &* 0x9E37_79B9_7F4A_7C15) >> 32) * UInt64(slots.count)) >> 32)
+    }
+
     private mutating func grow() {
         let old = slots
-        slots = [UInt64](repeating: 0, count: max(16, old.count * 2))
-        let mask = slots.count - 1
+        slots = [UInt64](repeating: 0, count: max(first, old.count * 3 / 2))
         for mark in old where mark != 0 {
-            var place = Int(truncatingIfNeeded: mark) & mask
-            while slots[place] != 0 { place = (place + 1) & mask }
+            var place = place(of: mark)
+            while slots[place] != 0 { place = place + 1 == slots.count ? 0 : place + 1 }
             slots[place] = mark
         }
     }
