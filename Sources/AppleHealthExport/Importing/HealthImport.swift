@@ -88,11 +88,15 @@ public struct HealthImport: Sendable {
         return sink.report
     }
 
+    /// The number of the rule by which rows are divided into batches. An import that began under another starts over.
+    private static let ruleOfBatches = 2
+
     /// The options that decide how batches are cut, as a part of the name under which an import goes on.
     private var options: String {
         let types = types.map { $0.map(\.identifier).sorted().joined(separator: ",") } ?? "*"
         let sources = sources.map { $0.sorted().joined(separator: ",") } ?? "*"
         let map = map.map { " \($0)" } ?? ""
-        return "\(types) \(sources) \(range.from.nanoseconds) \(range.to.nanoseconds)\(map)"
+        return
+            "\(HealthImport.ruleOfBatches) \(types) \(sources) \(range.from.nanoseconds) \(range.to.nanoseconds)\(map)"
     }
 }

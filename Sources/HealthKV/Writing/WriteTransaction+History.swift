@@ -80,6 +80,9 @@ extension WriteTransaction {
             guard members[found.lane]?[found.row.point] == nil else { continue }
             content.group = batch.extras[row]?.group
             var member = found.row
+            if content.syncIdentifier == nil, !member.flags.contains(.syncIsID) {
+                member.version = Sample.version(after: member.version)
+            }
             member.rare = RareFields(content)
             (member.commit, member.ordinal) = (commit, state.takeOrdinal())
             members[found.lane, default: [:]][member.point] = (found.row, member)
@@ -99,13 +102,15 @@ extension WriteTransaction {
         return others
     }
 
-    /// Makes a sample that came alone a member of a group. It keeps its version, which its source gave it, and the time
-    /// at which it was written. In another store the form with a group wins over the one without, by its bytes.
+    /// Makes a sample that came alone a member of a group. It keeps the time at which it was written. Its version
+    /// rises, by which other stores see that this is the later form; but where the source gave the version, to tell its
+    /// own edits by, it stays.
     private mutating func join(_ group: String, _ found: FoundRow) throws -> Bool {
         guard let held = try SampleLookup.find(found.row.id, in: snapshot), !held.isHidden else { return false }
         var sample = try NameTable.sample(held.row, held.lane.type, in: snapshot)
         guard sample.group == nil else { return false }
         sample.group = group
+        if sample.syncIdentifier == nil { sample.version = Sample.version(after: sample.version) }
         return try Saving.store(sample, rule: .merge, in: &self) == .replaced
     }
 }
