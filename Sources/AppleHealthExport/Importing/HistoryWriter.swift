@@ -30,14 +30,18 @@ final class HistoryWriter: Sendable {
         state = Mutex(State(left: isDryRun ? 0 : left))
     }
 
-    /// Waits for the batch before this one, and throws its error if it had one.
-    func store(_ batch: SampleBatch, isExact: Bool = false) throws {
+    /// Waits until few batches are left, and throws the error of one that failed.
+    ///
+    /// - Parameter isCounted: whether the next run may pass over the batch. It must not if the batch was cut short.
+    func store(_ batch: SampleBatch, isExact: Bool = false, isCounted: Bool = true) throws {
         try work.perform { [self] in
-            try state.withLock { state in state.report += try stored(batch, isExact, &state) }
+            try state.withLock { state in state.report += try stored(batch, isExact, isCounted, &state) }
         }
     }
 
-    private func stored(_ batch: SampleBatch, _ isExact: Bool, _ state: inout State) throws -> ImportReport {
+    private func stored(
+        _ batch: SampleBatch, _ isExact: Bool, _ isCounted: Bool, _ state: inout State
+    ) throws -> ImportReport {
         if state.left > 0 {
             state.left -= 1
             var report = ImportReport()
@@ -49,7 +53,7 @@ final class HistoryWriter: Sendable {
                 let report =
                     try isExact ? transaction.importBatch(batch) : transaction.importHistory(batch, run)
                 if isDryRun { throw DryRun(report: report) }
-                if let job { try transaction.countBatch(of: job) }
+                if isCounted, let job { try transaction.countBatch(of: job) }
                 return report
             }
         } catch let dry as DryRun {

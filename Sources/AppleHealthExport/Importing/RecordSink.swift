@@ -73,32 +73,32 @@ struct RecordSink {
         if exact.count >= HistoryBatcher.batchRows || exact.kinds.count >= 16_384 { try flush() }
     }
 
-    mutating func flush() throws {
+    private mutating func flush(isWhole: Bool = true) throws {
         if !batcher.batch.isEmpty {
             let renews = batcher.hasManyKinds
             let full = batcher.take()
             if renews { generation += 1 }
-            try store(full, isExact: false)
+            try store(full, isExact: false, isCounted: isWhole)
         }
         if !exact.isEmpty {
             let full = exact
             exact = SampleBatch()
-            try store(full, isExact: true)
+            try store(full, isExact: true, isCounted: isWhole)
         }
     }
 
-    private mutating func store(_ batch: SampleBatch, isExact: Bool) throws {
+    private mutating func store(_ batch: SampleBatch, isExact: Bool, isCounted: Bool) throws {
         guard let writer else {
             report.inserted += batch.count
             return
         }
-        try writer.store(batch, isExact: isExact)
+        try writer.store(batch, isExact: isExact, isCounted: isCounted)
     }
 
     /// Stores the rest, and adds what the store made of all records.
     mutating func finish(isWhole: Bool) throws {
         do {
-            try flush()
+            try flush(isWhole: isWhole)
         } catch {
             _ = try? writer?.finish(isWhole: false)
             throw error

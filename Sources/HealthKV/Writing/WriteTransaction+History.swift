@@ -68,6 +68,7 @@ extension WriteTransaction {
     private mutating func joinPlain(
         _ matching: HistoryMatching, of batch: SampleBatch, _ report: inout ImportReport
     ) throws -> [(row: Int, found: FoundRow)] {
+        if !matching.ungrouped.isEmpty { try checkRoom() }
         let replaced = Set(matching.versions.values)
         var others: [(row: Int, found: FoundRow)] = []
         var members: [Lane: [Point: (old: StoredRow, new: StoredRow)]] = [:]

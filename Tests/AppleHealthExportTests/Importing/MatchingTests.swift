@@ -278,4 +278,23 @@ struct MatchingTests {
             #expect(try bench.samples(.dietaryProtein) == samples)
         }
     }
+
+    @Test("An import that was stopped within a batch takes all records when it is run again")
+    func stopped() throws {
+        struct Stop: Error {}
+        let elements = (0..<9_000).map { number in
+            Export.record(
+                "HKQuantityTypeIdentifierHeartRate", "\(60 + number % 40)", "count/min",
+                "2023-01-\(10 + number / 3_600) 0\(number / 600 % 6):\(10 + number / 60 % 10 * 5):\(10 + number % 50) +0000"
+            )
+        }
+        let path = try bench.file("export.xml", Array(Export.document(elements).utf8))
+        let task = HealthImport()
+        #expect(throws: Stop.self) { try task.run(path, into: bench.store, progress: { _ in throw Stop() }) }
+        let begun = try bench.samples(.heartRate).count
+        #expect(begun > 0 && begun < 9_000)
+        let report = try task.run(path, into: bench.store)
+        #expect(report.unchanged == begun && report.inserted == 9_000 - begun)
+        #expect(try bench.samples(.heartRate).count == 9_000)
+    }
 }
