@@ -78,7 +78,9 @@ extension SampleBatch {
             if let unit = kind.type.canonicalUnit, !unit.isCompatible(with: kind.unit) {
                 throw ModelError.incompatibleUnits(from: kind.unit.symbol, to: unit.symbol)
             }
-            try Sample(kind.type, 0, kind.unit, at: Instant(nanoseconds: 0), source: kind.source).validate()
+            var sample = Sample(kind.type, 0, kind.unit, at: Instant(nanoseconds: 0), source: kind.source)
+            sample.device = kind.device
+            try sample.validate()
         }
         let range = Instant.earliest.nanoseconds..<Instant.latest.nanoseconds
         for row in 0..<count {

@@ -131,7 +131,9 @@ struct HistoryMatching {
         // Mostly the stored sample is at the same place.
         let near = candidates[row]?.first { candidate in
             let isID = candidate.row.flags.contains(.syncIsID)
-            return (isID ? candidate.row.id.description : candidate.row.rare?.syncIdentifier) == text
+            let held = isID ? candidate.row.id.description : candidate.row.rare?.syncIdentifier
+            // By bytes, as in the index.
+            return held.map { $0.utf8.elementsEqual(text.utf8) } ?? false
         }
         for found in try near.map({ [$0] }) ?? SampleLookup.find(syncIdentifier: text, in: snapshot) {
             guard found.lane.type == plan.kinds[kind].type, !found.isHidden,
