@@ -112,9 +112,7 @@ public struct Sample: Hashable, Sendable, Identifiable {
         guard start.isRepresentable, end.isRepresentable || isOpenEnded else { throw .instantOutOfRange }
         guard start <= end else { throw .startAfterEnd }
         guard id != .zero else { throw .zeroIdentifier }
-        guard version >= 0, version < Sample.versionLimit else { throw .numberOutOfRange(field: "version") }
-        guard count >= 1, count <= Int(Int32.max) else { throw .numberOutOfRange(field: "count") }
-        guard multiplicity >= 0, multiplicity <= Int(Int32.max) else { throw .numberOutOfRange(field: "multiplicity") }
+        try Sample.validate(version: version, count: count, multiplicity: multiplicity)
         if let unit = type.canonicalUnit, !unit.isCompatible(with: quantity.unit) {
             throw .incompatibleUnits(from: quantity.unit.symbol, to: unit.symbol)
         }
@@ -132,6 +130,12 @@ public struct Sample: Hashable, Sendable, Identifiable {
         if type == .workout, isOpenEnded, quantity.value.isNaN { throw .durationMissing }
         try Sample.validate(finite: quantity, type.canonicalUnit, "value")
         if rare != nil { try validateRareFields() }
+    }
+
+    static func validate(version: Int64, count: Int, multiplicity: Int) throws(ModelError) {
+        guard version >= 0, version < Sample.versionLimit else { throw .numberOutOfRange(field: "version") }
+        guard count >= 1, count <= Int(Int32.max) else { throw .numberOutOfRange(field: "count") }
+        guard multiplicity >= 0, multiplicity <= Int(Int32.max) else { throw .numberOutOfRange(field: "multiplicity") }
     }
 
     /// Refuses a quantity that is not finite as entered, or not finite in the unit in which its type is summed.

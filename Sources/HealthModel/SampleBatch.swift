@@ -38,13 +38,6 @@ public struct SampleBatch: Sendable {
         /// The fields, which are copied before they change if they are shared.
         private var fields: ExtraFields {
             get { shared.fields }
-            set {
-                if isKnownUniquelyReferenced(&shared) {
-                    shared.fields = newValue
-                } else {
-                    shared = ExtraFields.Shared(newValue)
-                }
-            }
             _modify {
                 if !isKnownUniquelyReferenced(&shared) { shared = ExtraFields.Shared(shared.fields) }
                 yield &shared.fields
@@ -297,17 +290,6 @@ extension Sample {
     }
 }
 
-extension DerivedID {
-    /// Returns the value from which an id is derived: in the canonical unit if the type has a compatible one, otherwise
-    /// as entered.
-    public static func canonical(_ value: Double, _ unit: HealthUnit, of type: SampleType) -> Double {
-        guard let target = type.canonicalUnit, let converted = unit.derivedForm(value, in: target) else {
-            return value
-        }
-        return converted
-    }
-}
-
 extension SampleBatch.Extras {
     /// Identifies the sample, within its source and type, across edits; `nil` for the default.
     public var syncIdentifier: String? {
@@ -391,11 +373,7 @@ extension SampleBatch.Extras {
     ///
     /// Returns `false` if whole samples have to be checked, because conditions join some of the fields with others.
     package func validate() throws(ModelError) -> Bool {
-        guard version >= 0, version < Sample.versionLimit else { throw .numberOutOfRange(field: "version") }
-        guard count >= 1, count <= Int(Int32.max) else { throw .numberOutOfRange(field: "count") }
-        guard multiplicity >= 0, multiplicity <= Int(Int32.max) else {
-            throw .numberOutOfRange(field: "multiplicity")
-        }
+        try Sample.validate(version: version, count: count, multiplicity: multiplicity)
         try Sample.validate(syncIdentifier, "syncIdentifier", required: true)
         try Sample.validate(group, "group", required: true)
         try Sample.validate(metadata)

@@ -181,7 +181,10 @@ struct ExportReader {
         let number = kind(of: record, isUserEntered: record.isUserEntered, &sink)
         if let index = fast.firstIndex(where: { $0.head == head }) {
             if record.isUserEntered { fast[index].enteredKind = number } else { fast[index].kind = number }
-            fast[index].cases?.append((bytes.copied(value.value), record.value))
+            let text = bytes.copied(value.value)
+            if fast[index].cases?.contains(where: { $0.text == text }) == false {
+                fast[index].cases?.append((text, record.value))
+            }
         } else {
             var entry = FastRecord(
                 head: head, kind: number, enteredKind: record.isUserEntered ? number : nil,

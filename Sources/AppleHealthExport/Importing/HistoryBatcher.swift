@@ -4,16 +4,10 @@ import HealthKV
 struct HistoryBatcher {
     private(set) var batch = SampleBatch()
     /// What ids derive from, for each kind of the batch.
-    private var origins: [Origin] = []
+    private var origins: [(prefix: DerivedID.Prefix, unit: DerivedUnit)] = []
     private var twins = TwinCounter()
     /// Records within a correlation stand at the top level once more, and are counted for themselves.
     private var nestedTwins = TwinCounter()
-
-    private struct Origin {
-        var prefix: DerivedID.Prefix
-        /// The unit to convert to; `nil` if values are taken as they are.
-        var target: HealthUnit?
-    }
 
     /// The fields of a record that decide its kind.
     struct Kind {
@@ -43,25 +37,25 @@ struct HistoryBatcher {
             kind.type, kind.unit, source: kind.source, isUserEntered: kind.isUserEntered, device: kind.device)
         while origins.count <= number {
             let known = batch.kinds[origins.count]
-            let target = known.type.canonicalUnit.flatMap { $0 == known.unit ? nil : $0 }
             origins.append(
-                Origin(
-                    prefix: DerivedID.Prefix(type: known.type, source: known.source.identity), target: target))
+                (
+                    DerivedID.Prefix(type: known.type, source: known.source.identity),
+                    DerivedUnit(known.unit, of: known.type)
+                ))
         }
         return number
     }
 
     /// Adds a row whose id derives from its content.
     ///
-    /// - Parameter isShared: whether many rows have the same rare fields.
+    /// - Parameter hasOwnFields: whether the row has rare fields that few others share.
     @inline(__always)
     mutating func append(
         kind: Int, start: Int64, end: Int64, value: Double, created: Int64?, extras: SampleBatch.Extras?,
-        isShared: Bool, isNested: Bool = false
+        hasOwnFields: Bool, isNested: Bool = false
     ) {
         let origin = origins[kind]
-        var content = value
-        if let target = origin.target { content = batch.kinds[kind].unit.derivedForm(value, in: target) ?? value }
+        let content = origin.unit.canonical(value)
         var id = DerivedID.id(origin.prefix, start: start, end: end, value: content, multiplicity: 0)
         var rare = extras
         if rare?.syncIdentifier == nil {
@@ -72,16 +66,17 @@ struct HistoryBatcher {
                 rare?.multiplicity = earlier
             }
         }
-        let isOwn = rare != nil && !isShared
-        append(kind: kind, start: start, end: end, value: value, id: id, created: created, extras: rare, isOwn: isOwn)
+        append(
+            kind: kind, start: start, end: end, value: value, id: id, created: created, extras: rare,
+            hasOwnFields: hasOwnFields)
     }
 
     /// Adds a row with an id of its own.
     mutating func append(
         kind: Int, start: Int64, end: Int64, value: Double, id: SampleID, created: Int64?, extras: SampleBatch.Extras?,
-        isOwn: Bool
+        hasOwnFields: Bool
     ) {
-        weight += isOwn ? HistoryBatcher.weightOfFields : 1
+        weight += hasOwnFields ? HistoryBatcher.weightOfFields : 1
         let clock = created.map { ChangeClock(time: Instant(nanoseconds: $0), replica: 0) }
         batch.append(
             kind: kind, start: Instant(nanoseconds: start), end: Instant(nanoseconds: end), value: value, id: id,

@@ -31,7 +31,7 @@ struct RecordSink {
             return
         }
         batcher.append(
-            kind: kind, start: start, end: end, value: value, created: created, extras: extras, isShared: true)
+            kind: kind, start: start, end: end, value: value, created: created, extras: extras, hasOwnFields: false)
         if batcher.isFull { try flush() }
     }
 
@@ -53,11 +53,11 @@ struct RecordSink {
         if let id = record.id {
             batcher.append(
                 kind: kind, start: start, end: end, value: record.value, id: id, created: created, extras: extras,
-                isOwn: extras != nil)
+                hasOwnFields: extras != nil)
         } else {
             batcher.append(
                 kind: kind, start: start, end: end, value: record.value, created: created, extras: extras,
-                isShared: false, isNested: isNested)
+                hasOwnFields: extras != nil, isNested: isNested)
         }
         if batcher.isFull || batcher.hasManyKinds { try flush() }
     }

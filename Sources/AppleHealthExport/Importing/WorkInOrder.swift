@@ -16,7 +16,8 @@ package final class WorkInOrder: Sendable {
         for _ in 0..<WorkInOrder.most { places.signal() }
     }
 
-    /// Waits until few pieces are left, and throws the error of one that failed. After it, none is done.
+    /// Waits until few pieces are left, and throws the error of one that failed. After a failure no further piece
+    /// is done.
     package func perform(_ work: @escaping @Sendable () throws -> Void) throws {
         places.wait()
         do {

@@ -1,5 +1,5 @@
 /// A line as nearly all lines of an export are: a record whose attributes stand in Apple's order. The attributes before
-/// the dates are those of an earlier record byte by byte, so nothing of them has to be read again.
+/// the dates are those of an earlier record, so nothing of them has to be read again.
 struct FastRecord {
     let head: RecordHead
     /// The record's number for its kind of measurement, and for the same typed in by a person.
@@ -58,16 +58,22 @@ struct RecordHead: Equatable {
     /// What follows the address; `nil` if there is none.
     private let back: [UInt8]?
 
-    private static let address = Array("HKDevice: 0x".utf8)
+    private static let address = Array(" device=\"&lt;&lt;HKDevice: 0x".utf8)
+    private static let addressEnd = Array("&gt;".utf8)
 
     init(_ bytes: borrowing Span<UInt8>, _ range: Range<Int>) {
-        guard let place = bytes.firstPlace(of: RecordHead.address, from: range.lowerBound, to: range.upperBound) else {
+        guard let place = bytes.firstPlace(of: RecordHead.address, from: range.lowerBound, to: range.upperBound),
+            case let digits = place + RecordHead.address.count,
+            case let rest = RecordHead.end(ofAddress: bytes, at: digits),
+            bytes.matches(RecordHead.addressEnd, at: rest),
+            // Within other quotes it may be the text of another attribute.
+            bytes.firstPlace(of: [0x27], from: range.lowerBound, to: range.upperBound) == nil
+        else {
             (front, back) = (bytes.copied(range), nil)
             return
         }
-        let digits = place + RecordHead.address.count
         front = bytes.copied(range.lowerBound..<digits)
-        back = bytes.copied(RecordHead.end(ofAddress: bytes, at: digits)..<range.upperBound)
+        back = bytes.copied(rest..<range.upperBound)
     }
 
     /// Returns where the head ends that begins at a place; `nil` if it is another one.

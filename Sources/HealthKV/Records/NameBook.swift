@@ -51,20 +51,3 @@ extension NameBook {
     /// The number of known names. A larger book replaces a smaller one.
     var size: Int { types.count + sources.count + revisions.count + devices.count + units.count + prefixes.count }
 }
-
-/// A unit of a type's values, and the unit of the number from which ids are derived.
-struct DerivedUnit: Sendable {
-    private let unit: HealthUnit
-    /// `nil` if the number is taken as it is.
-    private let target: HealthUnit?
-
-    init(_ unit: HealthUnit, of type: SampleType) {
-        self.unit = unit
-        target = type.canonicalUnit.flatMap { $0 == unit || !unit.isCompatible(with: $0) ? nil : $0 }
-    }
-
-    func canonical(_ value: Double) -> Double {
-        guard let target else { return value }
-        return unit.derivedForm(value, in: target) ?? value
-    }
-}

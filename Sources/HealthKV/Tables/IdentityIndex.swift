@@ -283,7 +283,12 @@ enum IdentityIndex {
     static func indexingTogether(in txn: inout WriteTransaction, _ body: (inout WriteTransaction) throws -> Void) throws
     {
         txn.state.waitingEntries = []
-        try body(&txn)
+        do {
+            try body(&txn)
+        } catch {
+            txn.state.waitingEntries = nil
+            throw error
+        }
         let waiting = txn.state.waitingEntries ?? []
         txn.state.waitingEntries = nil
         try addTogether(waiting, in: &txn)

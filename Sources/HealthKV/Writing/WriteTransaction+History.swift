@@ -90,13 +90,15 @@ extension WriteTransaction {
             report.unchanged -= 1
             report.replaced += 1
         }
+        for lane in members.keys.sorted() {
+            let rows = members[lane]!.values.map(\.new).sorted { $0.point < $1.point }
+            try LaneWriter.apply(lane, inserts: rows, in: &self)
+            for row in rows { try PeerQueues.queue(row, lane.type, .save, in: &self) }
+        }
         try IdentityIndex.indexingTogether(in: &self) { txn in
-            for lane in members.keys.sorted() {
-                let rows = members[lane]!.values.sorted { $0.new.point < $1.new.point }
-                try LaneWriter.apply(lane, inserts: rows.map(\.new), in: &txn)
-                for row in rows {
+            for (lane, rows) in members.sorted(by: { $0.key < $1.key }) {
+                for row in rows.values {
                     try IdentityIndex.reindex(from: (row.old, lane), to: (row.new, lane), in: &txn)
-                    try PeerQueues.queue(row.new, lane.type, .save, in: &txn)
                 }
             }
         }

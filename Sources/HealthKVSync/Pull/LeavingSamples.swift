@@ -42,6 +42,7 @@ extension Sample {
         origin == .imported && syncIdentifier == nil ? Sample.aboveAllVersions : 0
     }
 
-    /// Above every version that a store makes, and below the greatest, so that a sample that is shown again can live.
+    /// Above the versions that sources and edits reach, and below the greatest, so that a sample that is shown again
+    /// can live.
     private static let aboveAllVersions = versionLimit / 2
 }

@@ -14,9 +14,11 @@ struct PeerNote: Sendable {
     private let lines: [String: [UInt8]]
 
     /// The line of one type.
-    private struct Line: Codable {
+    private struct Line: EngineNote {
         let type: String
         let state: TypeState
+
+        var isPossible: Bool { state.isPossible }
     }
 
     private static let separator = UInt8(ascii: "\n")
@@ -44,17 +46,13 @@ struct PeerNote: Sendable {
     init(decoding bytes: [UInt8]) {
         let parts = bytes.split(separator: PeerNote.separator, omittingEmptySubsequences: false).map(Array.init)
         var lines: [String: [UInt8]] = [:]
-        if var state = parts.first.flatMap({ PeerNote.decode($0, as: PeerState.self) }) {
-            var isWhole = true
+        if var state = EngineNotes.decode(parts.first, as: PeerState.self) {
             for part in parts.dropFirst() {
-                guard let line = PeerNote.decode(part, as: Line.self) else {
-                    isWhole = false
-                    break
-                }
+                guard let line = EngineNotes.decode(part, as: Line.self) else { break }
                 state.types[line.type] = line.state
                 lines[line.type] = part
             }
-            if isWhole, state.isPossible {
+            if lines.count == parts.count - 1 {
                 (self.state, self.bytes, self.lines) = (state, bytes, lines)
                 return
             }

@@ -297,4 +297,23 @@ struct MatchingTests {
         #expect(report.unchanged == begun && report.inserted == 9_000 - begun)
         #expect(try bench.samples(.heartRate).count == 9_000)
     }
+
+    @Test("Sources whose names look like the address of a device are different sources, and so are such devices")
+    func addressElsewhere() throws {
+        func entry(_ day: Int, source: String, device: String? = nil) -> String {
+            Export.record(
+                "HKQuantityTypeIdentifierStepCount", "100", "count", Export.date(day, "08:00:00"), source: source,
+                device: device)
+        }
+        try bench.take([
+            entry(1, source: "HKDevice: 0x1"), entry(2, source: "HKDevice: 0x2"),
+            entry(3, source: "Watch", device: "name:HKDevice: 0xA"),
+            entry(4, source: "Watch", device: "name:HKDevice: 0xB"),
+            entry(5, source: "Watch", device: "&lt;&lt;HKDevice: 0x5, name:left&gt;"),
+            entry(6, source: "Watch", device: "&lt;&lt;HKDevice: 0x6, name:left&gt;"),
+        ])
+        let samples = try bench.samples(.stepCount)
+        #expect(samples.map(\.source.name) == ["HKDevice: 0x1", "HKDevice: 0x2", "Watch", "Watch", "Watch", "Watch"])
+        #expect(samples[2].device?.name == "HKDevice: 0xA" && samples[3].device?.name == "HKDevice: 0xB")
+    }
 }

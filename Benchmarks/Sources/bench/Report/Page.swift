@@ -131,10 +131,11 @@ struct Page {
         svg circle, svg rect, svg polygon { fill: currentColor; stroke: var(--card); stroke-width: 1 }
         .c0 { color: #c8321e } .c0 path { stroke-width: 3 } .c1 { color: #1f6fc4 } .c2 { color: #2b8a3e } .c3 { color: #7a9a00 }
         .c4 { color: #8a4fc0 } .c5 { color: #c27a00 } .c6 { color: #6b7580 } .c6 path { stroke-dasharray: 5 4 }
-        .c7 { color: #00858f }
+        .c7 { color: #00858f } .c8 { color: #b03a78 } .c9 { color: #7a5a3a } .c10 { color: #4a5fd0 }
         @media (prefers-color-scheme: dark) {
           .c0 { color: #ff7a66 } .c1 { color: #6cb0ff } .c2 { color: #62d17a } .c3 { color: #c2dd4c } .c4 { color: #c79bf2 }
           .c5 { color: #ffb84d } .c6 { color: #a3adb8 } .c7 { color: #4fd3dd }
+          .c8 { color: #f08cc0 } .c9 { color: #d0a880 } .c10 { color: #98a8ff }
         }
         """
 }

@@ -5,6 +5,7 @@ import Histories
 extension Session {
     /// The largest history that is exported: a million records are about 350 MB of XML.
     private static let exported = 1_000_000
+    private var exportedSamples: Int { min(settings.samples, Session.exported) }
     /// Of the file, so much is given to a program that takes a minute for all of it.
     private static let pieceBytes = 40_000_000
 
@@ -30,13 +31,17 @@ extension Session {
             rates.append(megabytes / seconds)
             memory = max(memory, peak)
         }
-        try send(Work.importXML.rawValue, rates.median, .megabytesPerSecond, runs: rates) { $0.privateBytes = memory }
+        try send(Work.importXML.rawValue, rates.median, .megabytesPerSecond, runs: rates) {
+            ($0.privateBytes, $0.samples) = (memory, exportedSamples)
+        }
         note("import_xml again")
         let (seconds, _) = try timeImport(of: file, into: target, by: tool)
         guard try Session.count(in: target) == records else {
             throw BenchFailure("import_xml: importing the file again changed something")
         }
-        try send(Work.importXML.rawValue + ".again", megabytes / seconds, .megabytesPerSecond)
+        try send(Work.importXML.rawValue + ".again", megabytes / seconds, .megabytesPerSecond) {
+            $0.samples = exportedSamples
+        }
         for parser in ExportParser.allCases { try measure(parser, file, megabytes) }
     }
 
@@ -48,7 +53,7 @@ extension Session {
         guard let store = try name.open(folder: source, hasIDs: true) else {
             throw BenchFailure("import_xml: no store")
         }
-        for batch in settings.part(settings.profile, min(settings.samples, Session.exported)).history() {
+        for batch in settings.part(settings.profile, exportedSamples).history() {
             _ = try store.importBatch(batch)
         }
         try store.finishImport()
@@ -84,7 +89,9 @@ extension Session {
         let seconds = try Stopwatch.seconds {
             try Session.start(program, parser.arguments(read, output: output)).finish()
         }.seconds
-        try send(Work.importXML.rawValue, size / seconds, .megabytesPerSecond, contestant: parser.rawValue)
+        try send(Work.importXML.rawValue, size / seconds, .megabytesPerSecond, contestant: parser.rawValue) {
+            $0.samples = exportedSamples
+        }
     }
 
     /// Copies the beginning of an export, up to a whole element, and closes it.
