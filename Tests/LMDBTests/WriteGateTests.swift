@@ -44,9 +44,9 @@
                 Processor.end(victim)
             }
             begun.wait()
-            async let killed: Void = expectKilled(path)
-            async let waiter: Void = expectWritten(path)
-            _ = await (killed, waiter)
+            let killed = Task { await expectKilled(path) }
+            await expectWritten(path)
+            await killed.value
             holder.stop()
             remover.stop()
             environment.close()

@@ -234,6 +234,7 @@ PLANTS = [
     ("Sources/CSystemLMDB/leftover.c", "/* st" + "ub */\n", "leftover"),
     (SWIFT + "Pointer.swift", "func f(_ p: UnsafeMutableBufferPointer<Int>) {}\n", "unsafe"),
     (SWIFT + "Expression.swift", "let a = unsafe f()\n", "unsafe"),
+    (SWIFT + "Beside.swift", "func f() async {\n    async let a = g()\n    _ = await a\n}\n", "async-let"),
     ("Sources/ColumnFormat/Outside.swift", "a.withUnsafeBytes { f($0) }\n", "unsafe"),
     (SWIFT + "Interpolated.swift", 'let a = "\\(unsafe f())"\n', "unsafe"),
     (SWIFT + "Unexplained.swift", "// Too far away.\n\n\n\nfinal class A: @unchecked Sendable {}\n", "unexplained"),

@@ -178,12 +178,30 @@ struct FeedPuller: SessionJob {
             memory.progress?(SyncProgress(type: type, imported: 0, isDrained: true))
             return (PullReport(), true)
         }
-        let (now, look) = (now, memory.looks[type])
-        let merge = try merging(type, known)
         // No other call of the peer begins before this one ends. It is cancelled if the commit fails.
-        async let next = pullAhead(PageAhead.request(behind: page, of: request, keepsRecords: peer.keepsRecords))
-        let applied: PullReport? = try await update { txn, state in
-            // If the place was forgotten meanwhile, the feed must be read from its beginning.
+        let next = PageAhead.request(behind: page, of: request, keepsRecords: peer.keepsRecords)
+        let (pulled, applied) = try await together {
+            await pullAhead(next)
+        } and: {
+            try await commit(page, of: type, behind: anchor, known, asked: asked)
+        }
+        ahead = pulled
+        guard let report = applied else { return (PullReport(), false) }
+        try options.atStep(.pageCommitted)
+        // The tail of a snapshot begins where the snapshot began: until the tail is read, nothing is seen to its end.
+        if let token = page.token, !page.isSnapshot { try await acknowledge(token, type) }
+        memory.progress?(SyncProgress(type: type, imported: report.imported, isDrained: page.isDrained))
+        return (report, page.isDrained)
+    }
+
+    /// Commits a page together with its place in the feed. Returns `nil` if the place was forgotten meanwhile: then the
+    /// feed must be read from its beginning.
+    private func commit(
+        _ page: PullPage, of type: SampleType, behind anchor: Anchor?, _ known: TypeState, asked: Instant
+    ) async throws -> PullReport? {
+        let (name, now, look) = (name, now, memory.looks[type])
+        let merge = try merging(type, known)
+        return try await update { txn, state in
             let place = try txn.anchor(peer: name, type: type, scope: known.scope)
             guard place?.token == anchor?.token, state[type].scope == known.scope else { return nil }
             var feed = state[type]
@@ -205,13 +223,6 @@ struct FeedPuller: SessionJob {
             }
             return report
         }
-        ahead = await next
-        guard let report = applied else { return (PullReport(), false) }
-        try options.atStep(.pageCommitted)
-        // The tail of a snapshot begins where the snapshot began: until the tail is read, nothing is seen to its end.
-        if let token = page.token, !page.isSnapshot { try await acknowledge(token, type) }
-        memory.progress?(SyncProgress(type: type, imported: report.imported, isDrained: page.isDrained))
-        return (report, page.isDrained)
     }
 
     /// Returns the way in which a page of the peer's kind is merged.

@@ -28,11 +28,11 @@ import Testing
         try await store.write { [self] in _ = try $0.save(steps(0, 0)) }
         let samples = (1...40).map { $0 % 2 == 0 ? weight(Double($0), $0) : steps(Double($0), $0) }
         let (all, weights) = (store.changes(), store.changes(of: [.bodyMass]))
-        async let everything = Self.ids(all, 40)
-        async let some = Self.ids(weights, 20)
+        let everything = Task { await Self.ids(all, 40) }
+        let some = Task { await Self.ids(weights, 20) }
         for sample in samples { try await store.write { _ = try $0.save(sample) } }
-        #expect(await everything == samples.map(\.id))
-        #expect(await some == samples.filter { $0.type == .bodyMass }.map(\.id))
+        #expect(await everything.value == samples.map(\.id))
+        #expect(await some.value == samples.filter { $0.type == .bodyMass }.map(\.id))
         try store.expectClean()
         try store.close()
     }
@@ -44,9 +44,9 @@ import Testing
         let token = try store.blockingRead { $0.currentToken }
         try await store.write { _ = try $0.save(Array(samples[4..<8])) }
         let changes = store.changes(since: token)
-        async let seen = Self.ids(changes, 6)
+        let seen = Task { await Self.ids(changes, 6) }
         try await store.write { _ = try $0.save(Array(samples[8...])) }
-        #expect(await seen == samples[4...].map(\.id))
+        #expect(await seen.value == samples[4...].map(\.id))
         try store.close()
     }
 
