@@ -15,6 +15,7 @@ struct ExportReader {
     private var isAtEnd = false
     private var scanner = ElementScanner()
     private var records = RecordReader()
+    private var summaries = SummaryReader()
     private var fast: [FastRecord] = []
     private var nextFast = 0
     private var generation = 0
@@ -232,7 +233,9 @@ struct ExportReader {
             case .workout:
                 let record = try WorkoutReader.record(element, bytes, &records, &isMended)
                 if try !takeExact(record, &sink) { try sink.add(record) }
-            case .me, .exportDate: return
+            case .activitySummary: try sink.add(try summaries.totals(element, bytes, &records, &isMended))
+            case .exportDate: return summaries.note(exportDate: element, bytes)
+            case .me: return
             case .some(let kind): return sink.report.keepOut(kind.rawValue, bytes: element.range.count)
             case nil: throw RecordReader.Refusal(reason: "it is of an unknown kind")
             }
@@ -408,6 +411,9 @@ struct ExportReader {
             switch TopLevel.name(bytes, node.name) {
             case .record:
                 try sink.add(try records.record(element, 0, bytes, &isMended))
+                sink.report.mended += 1
+            case .activitySummary:
+                try sink.add(try summaries.totals(element, bytes, &records, &isMended))
                 sink.report.mended += 1
             case .me, .exportDate: sink.report.mended += 1
             default: throw RecordReader.Refusal(reason: "it is broken")

@@ -16,6 +16,8 @@ public struct HealthImportReport: Sendable, Hashable {
     public var quarantined = 0
     /// Records that the options leave out.
     public var skipped = 0
+    /// Daily totals of activity summaries that are new to the store or newer than what it holds. They are no records.
+    public var totals = 0
     /// Whether the file ends before its root does.
     public var isCutOff = false
     /// What an import does not take, by kind.

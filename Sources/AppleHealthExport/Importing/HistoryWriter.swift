@@ -5,12 +5,14 @@ import Synchronization
 final class HistoryWriter: Sendable {
     private struct State {
         var report = ImportReport()
+        /// How many daily totals were new or newer.
+        var totals = 0
         /// How many batches to pass over: an import that was interrupted stored them.
         var left: Int
     }
 
     /// Ends the transaction of a dry run.
-    private struct DryRun: Error { let report: ImportReport }
+    private struct DryRun<Outcome: Sendable>: Error { let outcome: Outcome }
 
     private let store: SampleStore
     private let job: String?
@@ -52,12 +54,44 @@ final class HistoryWriter: Sendable {
             return try store.write { [run, job, isDryRun] transaction in
                 let report =
                     try isExact ? transaction.importBatch(batch) : transaction.importHistory(batch, run)
-                if isDryRun { throw DryRun(report: report) }
+                if isDryRun { throw DryRun(outcome: report) }
                 if isCounted, let job { try transaction.countBatch(of: job) }
                 return report
             }
-        } catch let dry as DryRun {
-            return dry.report
+        } catch let dry as DryRun<ImportReport> {
+            return dry.outcome
+        }
+    }
+
+    /// How many daily totals were new or newer, once all work is done.
+    var totals: Int { state.withLock { $0.totals } }
+
+    /// Stores daily totals that tell something new. They are not counted as a batch: to store them again changes
+    /// nothing.
+    func store(_ totals: [DailyTotal]) throws {
+        try work.perform { [self] in
+            let count = try stored(totals)
+            state.withLock { $0.totals += count }
+        }
+    }
+
+    private func stored(_ totals: [DailyTotal]) throws -> Int {
+        do {
+            return try store.write { [isDryRun] transaction in
+                var known: [SampleType: [String: DailyTotal]] = [:]
+                for type in Set(totals.map(\.type)) {
+                    let held = try transaction.totals(of: type, peer: .appleHealthExport)
+                    known[type] = Dictionary(held.map { ($0.day, $0) }) { $1 }
+                }
+                var count = 0
+                for total in totals where known[total.type]?[total.day]?.isSameReading(as: total) != true {
+                    if try transaction.setTotal(total) { count += 1 }
+                }
+                if isDryRun { throw DryRun(outcome: count) }
+                return count
+            }
+        } catch let dry as DryRun<Int> {
+            return dry.outcome
         }
     }
 

@@ -7,6 +7,7 @@ struct RecordSink {
     private let wanted: WantedRecords
     /// Samples with everything that a store knows of them.
     private var exact = SampleBatch()
+    private var totals: [DailyTotal] = []
     var report = HealthImportReport()
     /// Whether numbers of kinds are no longer valid, since a new batch was begun for them.
     private(set) var generation = 0
@@ -73,6 +74,28 @@ struct RecordSink {
         if exact.count >= HistoryBatcher.batchRows || exact.kinds.count >= 16_384 { try flush() }
     }
 
+    /// So many totals go into one commit.
+    private static let totalsAtOnce = 1_024
+
+    /// Adds the totals of a day. They have no source.
+    mutating func add(_ day: [DailyTotal]) throws {
+        let some = day.filter { wanted.includes($0) }
+        if some.isEmpty, !day.isEmpty { report.skipped += 1 }
+        totals += some
+        if totals.count >= RecordSink.totalsAtOnce { try flushTotals() }
+    }
+
+    private mutating func flushTotals() throws {
+        guard !totals.isEmpty else { return }
+        let full = totals
+        totals.removeAll(keepingCapacity: true)
+        guard let writer else {
+            report.totals += full.count
+            return
+        }
+        try writer.store(full)
+    }
+
     private mutating func flush(isWhole: Bool = true) throws {
         if !batcher.batch.isEmpty {
             let renews = batcher.hasManyKinds
@@ -99,11 +122,13 @@ struct RecordSink {
     mutating func finish(isWhole: Bool) throws {
         do {
             try flush(isWhole: isWhole)
+            try flushTotals()
         } catch {
             _ = try? writer?.finish(isWhole: false)
             throw error
         }
         guard let stored = try writer?.finish(isWhole: isWhole) else { return }
+        report.totals += writer?.totals ?? 0
         report.inserted += stored.inserted
         report.replaced += stored.replaced
         report.unchanged += stored.unchanged + stored.older
@@ -119,6 +144,12 @@ struct WantedRecords: Sendable {
 
     func includes(_ type: SampleType, _ source: Source) -> Bool {
         (types?.contains(type) ?? true) && (sources?.contains(source.name) ?? true)
+    }
+
+    /// Whether a total is wanted. Its day counts as one of universal time.
+    func includes(_ total: DailyTotal) -> Bool {
+        guard types?.contains(total.type) ?? true, sources == nil else { return false }
+        return range == .all || DailyTotal.start(of: total.day).map { includes(start: $0.nanoseconds) } ?? false
     }
 
     @inline(__always)

@@ -5,6 +5,8 @@ struct ElementMender {
         "type", "sourceName", "sourceVersion", "device", "unit", "creationDate", "startDate", "endDate", "value", "key",
         "workoutActivityType", "duration", "durationUnit", "totalDistance", "totalDistanceUnit", "totalEnergyBurned",
         "totalEnergyBurnedUnit", "date", "sum", "average", "minimum", "maximum",
+        "dateComponents", "activeEnergyBurned", "activeEnergyBurnedGoal", "activeEnergyBurnedUnit", "appleMoveTime",
+        "appleMoveTimeGoal", "appleExerciseTime", "appleExerciseTimeGoal", "appleStandHours", "appleStandHoursGoal",
     ].map { Array($0.utf8) }
 
     private static let metadata = Array("<MetadataEntry".utf8)

@@ -12,6 +12,9 @@ enum ExactKeys {
     /// file.
     static let beats = "InstantaneousBeatsPerMinute"
 
+    /// Elements within a record that no field of a sample stands for, among its local data, as they stand in the file.
+    static let elements = "HealthDataElements"
+
     // What an exact export carries beyond Apple's format.
 
     /// Holds the whole sample as JSON.

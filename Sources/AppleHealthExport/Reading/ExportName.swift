@@ -1,8 +1,9 @@
 /// The names of elements and attributes, as bytes.
 struct ExportName: Sendable {
+    let text: String
     let bytes: [UInt8]
 
-    private init(_ name: String) { bytes = Array(name.utf8) }
+    private init(_ name: String) { (text, bytes) = (name, Array(name.utf8)) }
 
     static let type = ExportName("type")
     static let sourceName = ExportName("sourceName")
@@ -34,12 +35,23 @@ struct ExportName: Sendable {
     static let maximum = ExportName("maximum")
     static let uuid = ExportName("uuid")
     static let metadataEntry = ExportName("MetadataEntry")
+    static let beats = ExportName("HeartRateVariabilityMetadataList")
     static let beat = ExportName("InstantaneousBeatsPerMinute")
     static let record = ExportName("Record")
     static let workoutEvent = ExportName("WorkoutEvent")
     static let workoutStatistics = ExportName("WorkoutStatistics")
     static let workoutActivity = ExportName("WorkoutActivity")
     static let workoutRoute = ExportName("WorkoutRoute")
+    static let dateComponents = ExportName("dateComponents")
+    static let activeEnergyBurned = ExportName("activeEnergyBurned")
+    static let activeEnergyBurnedGoal = ExportName("activeEnergyBurnedGoal")
+    static let activeEnergyBurnedUnit = ExportName("activeEnergyBurnedUnit")
+    static let appleMoveTime = ExportName("appleMoveTime")
+    static let appleMoveTimeGoal = ExportName("appleMoveTimeGoal")
+    static let appleExerciseTime = ExportName("appleExerciseTime")
+    static let appleExerciseTimeGoal = ExportName("appleExerciseTimeGoal")
+    static let appleStandHours = ExportName("appleStandHours")
+    static let appleStandHoursGoal = ExportName("appleStandHoursGoal")
 
     /// Whether this is the name of a node.
     func isName(of node: ExportNode, in bytes: borrowing Span<UInt8>) -> Bool {

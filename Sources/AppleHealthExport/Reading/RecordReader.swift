@@ -34,7 +34,7 @@ struct RecordReader {
             source: source.source)
         record.device = source.device
         record.created = try created(element, node, bytes)
-        readChildren(of: element, number, bytes, into: &record, &isMended)
+        try readChildren(of: element, number, bytes, into: &record, &isMended)
         try RecordReader.validate(record)
         return record
     }
@@ -104,13 +104,14 @@ struct RecordReader {
         return (number, unit)
     }
 
-    /// Reads metadata and beats within a node.
+    /// Reads metadata and beats within a node. What it does not know it keeps as it stands, apart from elements that
+    /// have names of `others`.
     mutating func readChildren(
         of element: ExportElement, _ number: Int, _ bytes: borrowing Span<UInt8>, into record: inout ImportedRecord,
-        _ isMended: inout Bool
-    ) {
+        besides others: [ExportName] = [], _ isMended: inout Bool
+    ) throws(Refusal) {
         let depth = element.nodes[number].depth
-        var beats = ""
+        var (beats, unknown) = ("", "")
         for child in element.nodes[(number + 1)...] {
             guard child.depth > depth else { break }
             if ExportName.metadataEntry.isName(of: child, in: bytes), child.depth == depth + 1 {
@@ -123,11 +124,29 @@ struct RecordReader {
                 let rate = text(.bpm, element, child, bytes, &isMended) ?? ""
                 let time = text(.time, element, child, bytes, &isMended) ?? ""
                 beats += beats.isEmpty ? "\(rate) \(time)" : "; \(rate) \(time)"
+            } else if child.depth == depth + 1, !ExportName.beats.isName(of: child, in: bytes),
+                !others.contains(where: { $0.isName(of: child, in: bytes) })
+            {
+                unknown += (unknown.isEmpty ? "" : "\n") + RecordReader.raw(bytes, child, &isMended)
             }
         }
-        if !beats.isEmpty, beats.utf8.count <= Sample.textLimit {
-            record.local[ExactKeys.beats] = .string(beats)
+        if beats.isEmpty, unknown.isEmpty { return }
+        guard beats.utf8.count + unknown.utf8.count < Sample.metadataLimit - 4_096 else {
+            throw Refusal(reason: "what stands within it is longer than 1 MB")
         }
+        if !beats.isEmpty { LocalText.set(beats, as: ExactKeys.beats, in: &record.local) }
+        if !unknown.isEmpty { LocalText.set(unknown, as: ExactKeys.elements, in: &record.local) }
+    }
+
+    /// Returns an element as it stands in the file.
+    private static func raw(_ bytes: borrowing Span<UInt8>, _ node: ExportNode, _ isMended: inout Bool) -> String {
+        var scanner = ElementScanner()
+        var range = node.tag
+        if case .element = scanner.step(bytes, at: node.tag.lowerBound) { range = scanner.element.range }
+        let raw = bytes.copied(range)
+        if let text = String(validating: raw, as: UTF8.self) { return text }
+        isMended = true
+        return String(decoding: raw, as: UTF8.self)
     }
 
     /// Refuses what no store holds.

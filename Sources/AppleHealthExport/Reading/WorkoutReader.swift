@@ -9,6 +9,10 @@ struct WorkoutReader {
         "HKWorkoutEventTypePauseOrResumeRequest": .pauseOrResumeRequest,
     ]
 
+    private static let parts: [ExportName] = [
+        .workoutEvent, .workoutStatistics, .workoutActivity, .workoutRoute,
+    ]
+
     /// Reads the workout of an element.
     static func record(
         _ element: ExportElement, _ bytes: borrowing Span<UInt8>, _ reader: inout RecordReader, _ isMended: inout Bool
@@ -40,7 +44,8 @@ struct WorkoutReader {
             end: Instant(nanoseconds: end), source: source.source)
         record.device = source.device
         record.created = try reader.created(element, node, bytes)
-        reader.readChildren(of: element, 0, bytes, into: &record, &isMended)
+        try reader.readChildren(
+            of: element, 0, bytes, into: &record, besides: WorkoutReader.parts, &isMended)
         record.workout = workout
         try RecordReader.validate(record)
         return record

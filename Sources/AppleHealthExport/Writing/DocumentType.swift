@@ -1,11 +1,12 @@
-/// The document type of an export. What an export writes is valid by it.
+/// The document type of an export. What an export writes is valid by it, apart from elements of unknown kinds that an
+/// import kept.
 enum DocumentType {
     /// Everything before the first element within the root.
     static let head: StaticString = """
         <?xml version="1.0" encoding="UTF-8"?>
         <!DOCTYPE HealthData [
         <!-- HealthKit Export Version: 14 -->
-        <!ELEMENT HealthData (ExportDate,(Record|Correlation|Workout)*)>
+        <!ELEMENT HealthData (ExportDate,(Record|Correlation|Workout|ActivitySummary)*)>
         <!ATTLIST HealthData locale CDATA #REQUIRED>
         <!ELEMENT ExportDate EMPTY>
         <!ATTLIST ExportDate value CDATA #REQUIRED>
@@ -81,6 +82,19 @@ enum DocumentType {
         <!ELEMENT HeartRateVariabilityMetadataList (InstantaneousBeatsPerMinute*)>
         <!ELEMENT InstantaneousBeatsPerMinute EMPTY>
         <!ATTLIST InstantaneousBeatsPerMinute bpm CDATA #REQUIRED time CDATA #REQUIRED>
+        <!ELEMENT ActivitySummary EMPTY>
+        <!ATTLIST ActivitySummary
+          dateComponents CDATA #IMPLIED
+          activeEnergyBurned CDATA #IMPLIED
+          activeEnergyBurnedGoal CDATA #IMPLIED
+          activeEnergyBurnedUnit CDATA #IMPLIED
+          appleMoveTime CDATA #IMPLIED
+          appleMoveTimeGoal CDATA #IMPLIED
+          appleExerciseTime CDATA #IMPLIED
+          appleExerciseTimeGoal CDATA #IMPLIED
+          appleStandHours CDATA #IMPLIED
+          appleStandHoursGoal CDATA #IMPLIED
+        >
         <!ELEMENT MetadataEntry EMPTY>
         <!ATTLIST MetadataEntry key CDATA #REQUIRED value CDATA #REQUIRED>
         ]>

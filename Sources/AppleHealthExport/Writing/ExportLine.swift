@@ -17,11 +17,18 @@ struct ExportLine {
 
     mutating func append(_ text: StaticString) { bytes += text.description.utf8 }
 
+    /// Appends text that is XML already.
+    mutating func append(raw text: String) { bytes += text.utf8 }
+
     mutating func indent(_ depth: Int) { for _ in 0..<depth { bytes.append(0x20) } }
 
-    mutating func attribute(_ name: StaticString, _ text: String) {
+    mutating func attribute(_ name: StaticString, _ text: String) { attribute(name.description, text) }
+
+    mutating func attribute(_ name: String, _ number: Double) { attribute(name, ExportLine.decimal(number)) }
+
+    mutating func attribute(_ name: String, _ text: String) {
         bytes.append(0x20)
-        append(name)
+        bytes += name.utf8
         bytes.append(0x3D)
         bytes.append(0x22)
         appendEscaped(text)
@@ -61,6 +68,9 @@ struct ExportLine {
             + ExportLine.padded(second / 60 % 60, 2) + ":" + ExportLine.padded(second % 60, 2)
             + (offset < 0 ? " -" : " +") + ExportLine.padded(minutes / 60, 2) + ExportLine.padded(minutes % 60, 2)
     }
+
+    /// The day of a time, as it stands in the file.
+    func day(of time: Instant) -> String { String(date(time).prefix(10)) }
 
     private static func padded(_ number: Int, _ count: Int) -> String {
         let text = String(number)

@@ -109,7 +109,9 @@ public struct HealthExport: Sendable {
         _ transaction: borrowing ReadTransaction, to sink: inout any ByteSink, _ progress: (Int) throws -> Void
     ) throws -> HealthExportReport {
         var writer = SampleWriter(offset: secondsFromGMT, isExact: isExact)
-        writer.appendHead(exportDate: try HealthExport.date(of: transaction))
+        var summaries = try ActivitySummaries(in: transaction, where: includes)
+        let exportDate = summaries.exportDate(after: try HealthExport.lastStart(in: transaction), writer.line)
+        writer.appendHead(exportDate: exportDate)
         // Groups are written behind all records, as Apple does, in the order of their first member.
         var groups: [SampleGroup] = []
         var known: Set<SampleGroup> = []
@@ -140,9 +142,11 @@ public struct HealthExport: Sendable {
             }
             if writer.line.bytes.count > HealthExport.piece { try sink.write(writer.take()) }
         }
+        summaries.write(to: &writer, exportDay: writer.line.day(of: exportDate))
         writer.appendEnd()
         try sink.write(writer.take())
         var report = writer.report
+        report.totalsLost = summaries.lost
         if !isExact { report.charactersLost = writer.line.charactersLost }
         return report
     }
@@ -152,6 +156,12 @@ public struct HealthExport: Sendable {
     private func includes(_ sample: Sample) -> Bool {
         (types?.contains(sample.type) ?? true) && (sources?.contains(sample.source.name) ?? true)
             && sample.start >= range.from && sample.start < range.to
+    }
+
+    /// Whether a total is wanted. It has no source, and its day counts as one of universal time.
+    private func includes(_ total: DailyTotal) -> Bool {
+        guard types?.contains(total.type) ?? true, sources == nil else { return false }
+        return DailyTotal.start(of: total.day).map { $0 >= range.from && $0 < range.to } ?? false
     }
 
     /// Calls `body` with all wanted samples, by type and time.
@@ -168,8 +178,14 @@ public struct HealthExport: Sendable {
         }
     }
 
-    /// Returns when the latest sample starts: a date of the export that the content alone decides.
+    /// Returns a date of the export that the content alone decides: when the latest sample starts or the latest total
+    /// was read.
     package static func date(of transaction: borrowing ReadTransaction) throws -> Instant {
+        let summaries = try ActivitySummaries(in: transaction)
+        return summaries.exportDate(after: try lastStart(in: transaction), ExportLine(offset: 0))
+    }
+
+    private static func lastStart(in transaction: borrowing ReadTransaction) throws -> Instant {
         try transaction.types().compactMap(\.last).max() ?? Instant(nanoseconds: 0)
     }
 }

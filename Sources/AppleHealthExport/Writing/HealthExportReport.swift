@@ -4,6 +4,8 @@ public struct HealthExportReport: Sendable, Hashable {
     public var samples = 0
     /// The bytes before compression.
     public var bytes = 0
+    /// Daily totals of activity summaries in the file.
+    public var totals = 0
     /// Samples whose times have fractions of a second.
     public var fractionsLost = 0
     /// Samples with an id of their own.
@@ -15,6 +17,8 @@ public struct HealthExportReport: Sendable, Hashable {
     public var openEnds = 0
     /// Groups that Apple has no correlation for.
     public var groupsLost = 0
+    /// Daily totals that were incomplete when their day was over, which an activity summary cannot tell.
+    public var totalsLost = 0
     /// Characters that XML has no form for.
     public var charactersLost = 0
 

@@ -1,3 +1,4 @@
+import HealthKV
 import HealthModel
 
 /// Writes samples as the elements of an export.
@@ -45,13 +46,15 @@ struct SampleWriter {
         appendTimes(sample)
         line.attribute("value", sample.categoryCase?.identifier ?? ExportLine.decimal(sample.quantity.value))
         let (metadata, beats) = (try metadata(of: sample), SampleWriter.beats(of: sample))
-        if metadata.isEmpty, beats.isEmpty {
+        let elements = SampleWriter.elements(of: sample)
+        if metadata.isEmpty, beats.isEmpty, elements == nil {
             line.append("/>\n")
             return
         }
         line.append(">\n")
         append(metadata, depth: depth + 1)
         append(beats: beats, depth: depth + 1)
+        append(elements: elements, depth: depth + 1)
         line.indent(depth)
         line.append("</Record>\n")
     }
@@ -74,6 +77,25 @@ struct SampleWriter {
         if let own { append(try metadata(of: own), depth: 2) }
         for member in members { try append(member, depth: 2) }
         line.append(" </Correlation>\n")
+    }
+
+    /// Appends the summary of a day.
+    mutating func append(summaryOf day: String, _ totals: [SampleType: DailyTotal]) {
+        line.append(" <ActivitySummary")
+        line.attribute("dateComponents", day)
+        for ring in SummaryReader.rings {
+            guard let total = totals[ring.type] else { continue }
+            func number(_ value: Double?) -> Double? {
+                guard let value else { return nil }
+                guard let unit = ring.unit else { return value }
+                return try? Quantity(value, total.unit).value(in: unit)
+            }
+            if let value = number(total.value) { line.attribute(ring.total.text, value) }
+            if let goal = number(total.goal) { line.attribute(ring.goal.text, goal) }
+            if ring.unit == nil { line.attribute(ExportName.activeEnergyBurnedUnit.text, total.unit.symbol) }
+            report.totals += 1
+        }
+        line.append("/>\n")
     }
 
     private static func end(of sample: Sample) -> Instant { sample.isOpenEnded ? sample.start : sample.end }
@@ -106,6 +128,7 @@ struct SampleWriter {
             line.indent(depth + 1)
             line.append("</WorkoutActivity>\n")
         }
+        append(elements: SampleWriter.elements(of: sample), depth: depth + 1)
         line.indent(depth)
         line.append("</Workout>\n")
     }
@@ -191,8 +214,30 @@ struct SampleWriter {
         line.append("</HeartRateVariabilityMetadataList>\n")
     }
 
+    /// Appends the elements that an import kept as they stood.
+    private mutating func append(elements: String?, depth: Int) {
+        guard let elements else { return }
+        line.indent(depth)
+        line.append(raw: elements)
+        line.append("\n")
+    }
+
+    /// Returns the elements that an import kept as they stood; `nil` if there are none, or if they are none.
+    private static func elements(of sample: Sample) -> String? {
+        guard let text = LocalText.text(ExactKeys.elements, in: sample.local) else { return nil }
+        let bytes = Array(text.utf8)
+        var (scanner, place) = (ElementScanner(), 0)
+        repeat {
+            guard place < bytes.count, bytes[place] == 0x3C, case .element = scanner.step(bytes.span, at: place),
+                !scanner.element.isMended, TopLevel.name(bytes.span, scanner.element.nodes[0].name) == nil
+            else { return nil }
+            place = bytes.span.skippingSpace(from: scanner.element.range.upperBound)
+        } while place < bytes.count
+        return text
+    }
+
     private static func beats(of sample: Sample) -> [(rate: String, time: String)] {
-        guard case .string(let text)? = sample.local[ExactKeys.beats] else { return [] }
+        guard let text = LocalText.text(ExactKeys.beats, in: sample.local) else { return [] }
         return text.split(separator: "; ").compactMap { beat in
             beat.firstIndex(of: " ").map { (String(beat[..<$0]), String(beat[beat.index(after: $0)...])) }
         }
@@ -245,10 +290,15 @@ struct SampleWriter {
         let source = sample.source
         guard source.bundle.isEmpty, source.system == nil, source.product == sample.device?.hardwareVersion,
             sample.origin == .imported, sample.count == 1, sample.original == nil, sample.reversion == nil,
-            sample.local.keys.allSatisfy({ $0 == ExactKeys.beats }), sample.type.kind != .correlation,
+            sample.local.keys.allSatisfy(isWritten), sample.type.kind != .correlation,
+            sample.local[ExactKeys.elements] == nil || elements(of: sample) != nil,
             sample.version <= 1 || sample.syncIdentifier != nil, areWhole([sample.modified?.time ?? sample.start])
         else { return false }
         return comesBack(sample.metadata) && (sample.workout.map(comesBack) ?? true)
+    }
+
+    private static func isWritten(local key: String) -> Bool {
+        LocalText.isPart(key, of: ExactKeys.beats) || LocalText.isPart(key, of: ExactKeys.elements)
     }
 
     private static func comesBack(_ metadata: [String: MetadataValue]) -> Bool {

@@ -8,27 +8,34 @@ public struct DailyTotal: Sendable, Hashable {
     public let type: SampleType
     /// The local day, `YYYY-MM-DD`.
     public let day: String
-    /// The time zone of the peer's days.
+    /// The time zone of the peer's days; ``floatingZone`` if the day is a date only.
     public let zone: String
     /// `nil` if the peer reports that it has no data for the day.
     public var value: Double?
-    /// The unit of ``value``.
+    /// What the person set out to reach on the day, in ``unit``; `nil` if the peer does not tell it.
+    public var goal: Double?
+    /// The unit of ``value`` and ``goal``.
     public var unit: HealthUnit
     /// Whether the day was over when the total was read.
     public var isComplete: Bool
     /// The time at which the total was read.
     public var time: Instant
 
+    /// Stands for the time zone of a day that is a date only: the day wherever the person was, such as that of an
+    /// activity summary.
+    public static let floatingZone = "floating"
+
     /// Creates a total as a peer gave it.
     public init(
-        peer: PeerID, type: SampleType, day: String, zone: String, value: Double?, unit: HealthUnit, isComplete: Bool,
-        time: Instant
+        peer: PeerID, type: SampleType, day: String, zone: String, value: Double?, goal: Double? = nil,
+        unit: HealthUnit, isComplete: Bool, time: Instant
     ) {
         self.peer = peer
         self.type = type
         self.day = day
         self.zone = zone
         self.value = value
+        self.goal = goal
         self.unit = unit
         self.isComplete = isComplete
         self.time = time
@@ -40,6 +47,12 @@ public struct DailyTotal: Sendable, Hashable {
         guard time >= older.time else { return false }
         if older.isComplete, !isComplete { return false }
         return value != nil || older.value == nil
+    }
+
+    /// Returns `true` if another reading tells the same: then it is not worth a commit.
+    package func isSameReading(as other: DailyTotal) -> Bool {
+        day == other.day && zone == other.zone && value == other.value && goal == other.goal && unit == other.unit
+            && isComplete == other.isComplete
     }
 }
 

@@ -8,7 +8,8 @@ import HealthModel
 extension SampleReading where Self: ~Copyable {
     /// Replaces the sums of days for which a peer gave a complete total: uses the total plus the samples that were
     /// written here and that the peer does not hold. Returns the peers whose totals are in each bucket. If several
-    /// peers gave a total for one day, the first in key order counts.
+    /// peers gave a total for one day, the first in key order counts. A total of a floating day is not used: nobody
+    /// knows which samples are in it.
     func serveTotals(_ plan: StatisticsPlan, _ answer: inout StatisticsPlan.Answer) throws -> [Int: Set<PeerID>] {
         guard plan.aggregation == .cumulative, plan.query.sources == nil, plan.query.filter == nil,
             plan.borders.count > 0

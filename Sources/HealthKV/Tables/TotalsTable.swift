@@ -44,11 +44,12 @@ extension DailyTotal: SyncRecord {
         record.append(type.identifier)
         record.append(day)
         record.append(zone)
-        record.append(value == nil ? 0 : 1 as UInt8)
+        record.append((value == nil ? 0 : 1) | (goal == nil ? 0 : 2) as UInt8)
         record.append((value ?? 0).bitPattern)
         record.append(unit.symbol)
         record.append(isComplete ? 1 : 0 as UInt8)
         record.append(time.nanoseconds)
+        if let goal { record.append(goal.bitPattern) }
     }
 
     init(from record: inout RecordReader) throws {
@@ -56,12 +57,13 @@ extension DailyTotal: SyncRecord {
         type = SampleType(try record.readText())
         day = try record.readText()
         zone = try record.readText()
-        let hasValue = try record.read(UInt8.self) != 0
+        let parts = try record.read(UInt8.self)
         let bits = try record.read(UInt64.self)
-        value = hasValue ? Double(bitPattern: bits) : nil
+        value = parts & 1 != 0 ? Double(bitPattern: bits) : nil
         unit = try HealthUnit(symbol: try record.readText())
         isComplete = try record.read(UInt8.self) != 0
         time = Instant(nanoseconds: try record.read(Int64.self))
+        goal = parts & 2 != 0 ? Double(bitPattern: try record.read(UInt64.self)) : nil
     }
 }
 
@@ -74,7 +76,7 @@ extension DailyTotal {
         where text.isEmpty || text.utf8.count > Sample.textLimit {
             throw .malformedText(field: field)
         }
-        guard TimeZone(identifier: zone) != nil else { throw .unknownTimeZone }
+        guard zone == DailyTotal.floatingZone || TimeZone(identifier: zone) != nil else { throw .unknownTimeZone }
         // The type and time are valid if a sample with them would be valid.
         try Sample(type, 0, type.canonicalUnit ?? unit, at: time).validate()
         if let canonical = type.canonicalUnit, !canonical.isCompatible(with: unit) {
@@ -88,6 +90,7 @@ extension DailyTotal {
 
     private func validateFinite() throws(ModelError) {
         try Sample.validate(finite: value.map { Quantity($0, unit) }, type.canonicalUnit, "total")
+        try Sample.validate(finite: goal.map { Quantity($0, unit) }, type.canonicalUnit, "goal")
     }
 }
 
@@ -114,13 +117,14 @@ extension SampleReading where Self: ~Copyable {
     }
 
     /// Compares one day after another, for days that begin in a range. A day whose range the store cannot determine is
-    /// always included, and one whose total is not finite never.
+    /// always included, and one whose total is not finite never. A day that is a date only is taken as that of a zone.
     public func compareTotals(
         of type: SampleType, peer: PeerID, from: Instant = .distantPast, to: Instant = .distantFuture,
-        _ body: (DailyTotalComparison) throws -> Void
+        floatingIn local: TimeZone = .current, _ body: (DailyTotalComparison) throws -> Void
     ) throws {
         for total in try totals(of: type, peer: peer) where total.isFinite {
-            guard let zone = TimeZone(identifier: total.zone), let day = CivilTime.day(total.day),
+            let isFloating = total.zone == DailyTotal.floatingZone
+            guard let zone = isFloating ? local : TimeZone(identifier: total.zone), let day = CivilTime.day(total.day),
                 let bounds = LocalDay(day, in: zone).bounds
             else {
                 try body(DailyTotalComparison(total: total, range: nil, count: 0, own: nil))

@@ -43,11 +43,3 @@ struct TotalsPuller: SessionJob {
 extension SessionJob {
     var totals: TotalsPuller { TotalsPuller(core: core) }
 }
-
-extension DailyTotal {
-    /// Returns `true` if another reading is the same: then it is not worth a commit.
-    fileprivate func isSameReading(as other: DailyTotal) -> Bool {
-        day == other.day && zone == other.zone && value == other.value && unit == other.unit
-            && isComplete == other.isComplete
-    }
-}

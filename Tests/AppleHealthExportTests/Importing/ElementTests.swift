@@ -34,6 +34,74 @@ struct ElementTests {
             ])
     }
 
+    @Test("Elements of unknown kinds within a record are kept as they stand, and written again")
+    func unknown() throws {
+        let inner = """
+            <Mood scale="A&amp;B" note='x "y"'/>
+              <Waves>
+               <Wave at="1"/>
+               <Wave at="2"/>
+              </Waves>
+            """
+        let record = Export.record(
+            "HKQuantityTypeIdentifierHeartRate", "61", "count/min", Export.date(1, "08:00:00"),
+            metadata: [("HKMetadataKeyHeartRateMotionContext", "1")]
+        ).replacing(" </Record>", with: "  \(inner)\n </Record>")
+        let date = Export.date(2, "08:00:00")
+        let workout = """
+             <Workout workoutActivityType="HKWorkoutActivityTypeRunning" duration="1" durationUnit="min" \
+            sourceName="Watch" creationDate="\(date)" startDate="\(date)" endDate="\(Export.date(2, "08:01:00"))">
+              <Effort score="7"/>
+             </Workout>
+            """
+        let report = try bench.take([record, workout])
+        #expect(report.inserted == 2 && report.mended == 0 && report.quarantined == 0)
+        let sample = try #require(try bench.samples(.heartRate).first)
+        #expect(sample.metadata.count == 1 && sample.local.count == 1)
+        let kept = LocalText.text(ExactKeys.elements, in: sample.local)
+        #expect(
+            kept?.split(separator: "\n").map { $0.drop { $0 == " " } }
+                == inner.split(separator: "\n").map {
+                    $0.drop { $0 == " " }
+                })
+        let path = bench.folder.path + "/out.xml"
+        #expect(try HealthExport().write(bench.store, to: path).detailsLost == 0)
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        #expect(text.contains("<Mood scale=\"A&amp;B\" note='x \"y\"'/>") && text.contains("<Effort score=\"7\"/>"))
+        let other = try SampleStore.open(at: bench.folder.path + "/other")
+        try HealthImport().run(path, into: other)
+        for type in [SampleType.heartRate, .workout] {
+            let known = try bench.store.blockingRead { try $0.samples(SampleQuery(type)) }
+            let found = try other.blockingRead { try $0.samples(SampleQuery(type)) }
+            #expect(known.map(\.local) == found.map(\.local) && known.count == 1)
+        }
+        try other.close()
+    }
+
+    @Test("What stands within a record is kept up to 1 MB, beats as well, and a longer record is not taken")
+    func longTexts() throws {
+        func record(_ day: Int, beats count: Int) -> String {
+            let beats = (0..<count).map { beat in
+                "   <InstantaneousBeatsPerMinute bpm=\"\(60 + beat % 40)\" time=\"6:14:\(10 + beat % 50).94 PM é\"/>"
+            }
+            return Export.record(
+                "HKQuantityTypeIdentifierHeartRateVariabilitySDNN", "41.5", "ms", Export.date(day, "08:00:00"),
+                metadata: [("a", "b")]
+            ).replacing(
+                " </Record>",
+                with: "  <HeartRateVariabilityMetadataList>\n\(beats.joined(separator: "\n"))\n"
+                    + "  </HeartRateVariabilityMetadataList>\n </Record>")
+        }
+        let report = try bench.take([record(1, beats: 40_000), record(2, beats: 60_000)])
+        #expect(report.inserted == 1 && report.quarantined == 1)
+        let sample = try #require(try bench.samples(.heartRateVariabilitySDNN).first)
+        let beats = try #require(LocalText.text(ExactKeys.beats, in: sample.local))
+        #expect(beats.split(separator: "; ").count == 40_000 && beats.hasSuffix(" PM é") && sample.local.count > 10)
+        let path = bench.folder.path + "/out.xml"
+        #expect(try HealthExport().write(bench.store, to: path).detailsLost == 0)
+        #expect(try HealthImport().run(path, into: bench.store).unchanged == 1)
+    }
+
     @Test("Categories are read by their names")
     func categories() throws {
         func sleep(_ value: String, _ day: Int) -> String {

@@ -77,6 +77,13 @@ struct DumpTests {
                         peer: "watch", type: .stepCount, day: day, zone: "Europe/Berlin", value: value, unit: .count,
                         isComplete: true, time: now))
             }
+            for value in [31.5, nil] {
+                try transaction.setTotal(
+                    DailyTotal(
+                        peer: "export", type: value == nil ? .stepCount : .appleExerciseTime, day: "2024-05-31",
+                        zone: DailyTotal.floatingZone, value: value, goal: 30,
+                        unit: value == nil ? .count : .minute, isComplete: false, time: now))
+            }
             try transaction.appendAudit(event: "displaced", sample: id, displaced: [255])
             try transaction.setSyncNote("peer:watch", Array("{\"isEnabled\":true}".utf8))
             try transaction.setSyncNote("lease:watch", [1])
@@ -90,7 +97,9 @@ struct DumpTests {
         #expect(all.output.hasPrefix(plain))
         let states = try all.lines().compactMap { $0["state"] as? [String: Any] }
         let kinds = Set(states.compactMap { $0["kind"] as? String })
-        #expect(kinds.isSuperset(of: ["peer", "purged", "anchor", "pending", "link", "audit", "note"]))
+        #expect(kinds.isSuperset(of: ["peer", "purged", "anchor", "pending", "link", "total", "audit", "note"]))
+        let goals = states.filter { $0["goal"] as? Double == 30 }
+        #expect(goals.count == 2 && goals.allSatisfy { $0["zone"] as? String == "floating" })
         #expect(kinds.contains("deleted") || kinds.contains("removedRange"))
         #expect(states.first { $0["kind"] as? String == "anchor" }?["token"] as? String == "01ab")
         try bench.load("T", all.output)

@@ -54,6 +54,38 @@ struct StatsTotalsTests {
         #expect(days[1]["read"] as? String == "2024-03-12T10:00:00Z")
     }
 
+    @Test("A day that is a date only is that of the zone that is asked for, and goals are printed")
+    func floating() throws {
+        let store = try SampleStore.open(at: bench.path("S"))
+        try store.write { txn in
+            try txn.setTotal(
+                DailyTotal(
+                    peer: "export", type: .distanceWalkingRunning, day: "2024-03-10", zone: DailyTotal.floatingZone,
+                    value: 5, goal: 6, unit: .kilometer, isComplete: true, time: Instant("2024-03-12T10:00:00Z")!))
+        }
+        try store.close()
+        for (zone, start) in [("Asia/Kathmandu", "2024-03-10T00:00:00+05:45"), ("UTC", "2024-03-10T00:00:00Z")] {
+            let day = try #require(
+                try lines("--type", "distanceWalkingRunning", "--unit", "m", "--tz", zone).first {
+                    $0["peer"] as? String == "export"
+                })
+            #expect(day["start"] as? String == start && day["zone"] as? String == "floating")
+            #expect(day["total"] as? Double == 5_000 && day["goal"] as? Double == 6_000)
+            #expect(day["difference"] as? Double == 1_000 && day["complete"] as? Bool == true)
+        }
+        // Statistics do not use it: nobody knows which samples are in it.
+        let again = try SampleStore.open(at: bench.path("S"))
+        let from = try #require(Instant("2024-03-10T00:00:00Z"))
+        let day = try again.blockingRead { txn in
+            try txn.statistics(
+                of: .distanceWalkingRunning, from: from, to: from + 86_400 * Instant.nanosecondsPerSecond,
+                unit: .meter, options: CumulativeOptions(sources: .authoritative))
+        }
+        #expect(day.totalsOf == ["HealthKit"])
+        try again.close()
+        try bench.expectClean("S")
+    }
+
     @Test("Totals are converted, and restricted to days that begin in a range")
     func converted() throws {
         let day = try lines("--type", "distanceWalkingRunning", "--unit", "m")
@@ -82,7 +114,7 @@ struct StatsTotalsTests {
         let table = try bench.run("stats", "S", "--type", "stepCount", "--totals", "--format", "table").output
         #expect(table.contains("difference") && table.contains("640"))
         let csv = try bench.run("stats", "S", "--type", "stepCount", "--totals", "--format", "csv").output
-        #expect(csv.hasPrefix("start,end,count,sum,average,unit,day,zone,peer,total,difference,complete,read"))
+        #expect(csv.hasPrefix("start,end,count,sum,average,unit,day,zone,peer,total,difference,complete,read,goal"))
         let json = try bench.run("stats", "S", "--type", "stepCount", "--totals", "--format", "json").json()
         #expect((json["buckets"] as? [Any])?.count == 4)
         let plain = try bench.run("stats", "S", "--type", "stepCount", "--format", "jsonl").lines()

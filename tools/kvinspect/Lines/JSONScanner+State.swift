@@ -74,6 +74,7 @@ extension JSONScanner {
     private mutating func total() throws(JSONError) -> DailyTotal {
         var texts: [String: String] = [:]
         var value: Double?
+        var goal: Double?
         var isComplete = false
         var time: Instant?
         while let key = try nextKey(isFirst: false) {
@@ -82,6 +83,8 @@ extension JSONScanner {
             case "peer", "type", "day", "zone", "unit": texts[field] = try name()
             case "value" where null(): break
             case "value": value = try double()
+            case "goal" where null(): break
+            case "goal": goal = try double()
             case "complete": isComplete = try bool()
             case "time" where null(): break
             case "time": time = try anyInstant(in: .utc)
@@ -92,9 +95,8 @@ extension JSONScanner {
             let unit = try? HealthUnit(symbol: texts["unit"] ?? ""), let time
         else { throw JSONError(reason: "a total needs peer, type, day, zone, unit and time") }
         let total = DailyTotal(
-            peer: PeerID(peer), type: SampleType(type), day: day, zone: zone, value: value, unit: unit,
-            isComplete: isComplete,
-            time: time)
+            peer: PeerID(peer), type: SampleType(type), day: day, zone: zone, value: value, goal: goal, unit: unit,
+            isComplete: isComplete, time: time)
         do { try total.validate() } catch { throw JSONError(error) }
         return total
     }

@@ -102,7 +102,7 @@ struct StateLines {
             .init("day", .string(total.day)), .init("zone", .string(total.zone)),
             .init("value", total.value.map { .double($0) } ?? .null), .init("unit", .string(total.unit.symbol)),
             .init("complete", .bool(total.isComplete)), .init("time", sync.date(total.time)),
-        ]
+        ] + (total.goal.map { [.init("goal", .double($0))] } ?? [])
     }
 
     private func fields(of sample: DeletedSample) -> [JSONValue.Field] {

@@ -69,7 +69,7 @@ enum ExportVerb: Verb {
         [
             ("fractions_lost", report.fractionsLost), ("ids_lost", report.idsLost),
             ("details_lost", report.detailsLost), ("open_ends", report.openEnds), ("groups_lost", report.groupsLost),
-            ("characters_lost", report.charactersLost),
+            ("totals_lost", report.totalsLost), ("characters_lost", report.charactersLost),
         ]
     }
 
@@ -80,7 +80,8 @@ enum ExportVerb: Verb {
     private static func print(
         _ report: HealthExportReport, _ file: String, _ arguments: ParsedArguments, _ console: Console
     ) throws {
-        let counts = [("samples", report.samples), ("bytes", report.bytes)] + lost(in: report)
+        let counts =
+            [("samples", report.samples), ("totals", report.totals), ("bytes", report.bytes)] + lost(in: report)
         try Answer.print(
             [.init("file", .string(file))] + counts.map { .init($0.0, .count($0.1)) }, arguments, console
         ) {

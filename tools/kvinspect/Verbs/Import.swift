@@ -92,7 +92,7 @@ enum ImportVerb: Verb {
         let counts: [(String, Int)] = [
             ("read", report.read), ("inserted", report.inserted), ("replaced", report.replaced),
             ("unchanged", report.unchanged), ("vetoed", report.vetoed), ("mended", report.mended),
-            ("quarantined", report.quarantined), ("skipped", report.skipped),
+            ("quarantined", report.quarantined), ("skipped", report.skipped), ("totals", report.totals),
         ]
         let keptOut = report.keptOut.sorted { $0.key < $1.key }
         var fields = counts.map { JSONValue.Field($0.0, .count($0.1)) }

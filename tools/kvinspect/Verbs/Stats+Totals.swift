@@ -11,7 +11,7 @@ extension StatsVerb {
         key: "buckets",
         columns: [
             "start", "end", "count", "sum", "average", "unit", "day", "zone", "peer", "total", "difference", "complete",
-            "read",
+            "read", "goal",
         ],
         tableColumns: ["day", "zone", "peer", "total", "sum", "difference", "unit", "complete"])
 
@@ -35,7 +35,9 @@ extension StatsVerb {
             try transaction.forEachTotal { if $0.type == type { peers.insert($0.peer) } }
             try Listing.print(totalsShape, arguments, console) { listing in
                 for peer in peers.sorted() {
-                    try transaction.compareTotals(of: type, peer: peer, from: from, to: to) { comparison in
+                    try transaction.compareTotals(
+                        of: type, peer: peer, from: from, to: to, floatingIn: zone.timeZone
+                    ) { comparison in
                         try Interruption.check()
                         try listing.append(record(comparison, zone, unit))
                         try progress.advance()
@@ -71,6 +73,7 @@ extension StatsVerb {
             .init("peer", .string(total.peer.rawValue)),
             .init("total", try converted(total.value)), .init("difference", try converted(comparison.difference)),
             .init("complete", .bool(total.isComplete)), .init("read", .string(DateText.text(total.time, in: zone))),
+            .init("goal", try converted(total.goal)),
         ])
     }
 }

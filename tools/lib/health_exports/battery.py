@@ -5,7 +5,7 @@ usage: battery.py --kvinspect PATH --scratch DIR --seed N [--short | --long] [--
                   [--only LETTERS] [--planted] [--memory MB] [--speed MB/s]
 
 Checks: a generated files, b imported twice, c other units, e malformations, f kills, g forms of a file, h archives,
-i options, j memory and speed. Each check prints one line. With --planted each comparison gets a fault that it must
+i options, j memory and speed, k exports as others read them. Each check prints one line. With --planted each comparison gets a fault that it must
 notice: a line of truth is dropped, a value is altered, a repetition is left out. Exits with 0 only if all is right.
 """
 import argparse
@@ -42,6 +42,8 @@ Run = namedtuple("Run", "code out err seconds")
 Check = namedtuple("Check", "letter name function faults")
 
 CHECKS = []
+# What a check returns that needs something that is not here.
+LEFT_OUT = None
 
 
 def check(letter, name, *faults):
@@ -265,14 +267,53 @@ def kept_out(context, fault):
     file, _ = context.file(context.options.records, "zip")
     run, counts = context.take(context.path("store"), file)
     if "kept_out" not in counts:
-        context.note("the JSON has no kept_out")
-        return ["nothing"] if fault else []
+        return ["the JSON has no kept_out"]
     found = {entry["kind"]: entry["count"] for entry in counts["kept_out"]}
     names = [("ClinicalRecord", 3), ("Electrocardiogram", 1), ("WorkoutRoute", 1)]
     if fault:
         names.append(("Nothing", 1))
     return clean_run(run) + [f"{found.get(name)} {name} kept out instead of {count}" for name, count in names
                              if found.get(name, 0) < count and not (name == "WorkoutRoute" and name not in found)]
+
+
+RINGS = (("activeEnergyBurned", "HKQuantityTypeIdentifierActiveEnergyBurned", None),
+         ("appleMoveTime", "HKQuantityTypeIdentifierAppleMoveTime", "min"),
+         ("appleExerciseTime", "HKQuantityTypeIdentifierAppleExerciseTime", "min"),
+         ("appleStandHours", "HKCategoryTypeIdentifierAppleStandHour", "count"))
+
+
+def totals_of(context, store):
+    """Returns the daily totals of a store that came from an export, and problems of reading them."""
+    run = context.run("dump", store, "--all")
+    states = [line["state"] for line in map(json.loads, run.out.split("\n")[:-1]) if "state" in line]
+    return Counter((one["type"], one["day"], one["value"], one.get("goal"), comparison.unit(one["unit"]), one["complete"])
+                   for one in states if one["kind"] == "total" and one["zone"] == "floating"), clean_run(run)
+
+
+@check("a", "activity summaries become totals of their days, and an export gives them again", "value", "incomplete")
+def summaries(context, fault):
+    file, _ = context.file(context.options.records)
+    store, other, out = context.path("store"), context.path("other"), context.path("out.xml")
+    run, counts = context.take(store, file)
+    wanted = Counter()
+    root = parsers.ElementTree.parse(parsers.Body(open(file, "rb"))).getroot()
+    written = root.find("ExportDate").get("value")[:10]
+    for one in root.findall("ActivitySummary"):
+        for name, type_name, unit in RINGS:
+            value, goal = float(one.get(name)), float(one.get(name + "Goal"))
+            if value or goal:
+                wanted[type_name, one.get("dateComponents"), value + (fault == "value"), goal,
+                       comparison.unit(unit or one.get(name + "Unit")),
+                       one.get("dateComponents") < written and fault != "incomplete"] += 1
+    problems = clean_run(run)
+    if counts.get("totals") != sum(wanted.values()):
+        problems.append(f"{counts.get('totals')} totals instead of {sum(wanted.values())}")
+    problems += clean_run(context.run("export", store, out)) + clean_run(context.take(other, out)[0])
+    for name, place in (("imported", store), ("again", other)):
+        found, more = totals_of(context, place)
+        problems += [f"{name}: {problem}" for problem in more + [f"missing: {one}" for one in wanted - found]
+                     + [f"invented: {one}" for one in found - wanted]]
+    return problems
 
 
 # b. Imported twice
@@ -865,6 +906,101 @@ def second_import(context, store, path, counts):
     return problems
 
 
+# k. Our own exports, as others read them
+
+
+def exported(context, form):
+    """Imports a good file and exports the store. Returns the export, what the store holds by type, and problems."""
+    key = ("exported", form)
+    if key not in context.made:
+        file, _ = context.file(context.options.records)
+        store, out = context.path("store"), context.path(f"out.{form}")
+        problems = clean_run(context.take(store, file)[0]) + clean_run(context.run("export", store, out))
+        types = context.run("types", store, "--format", "jsonl")
+        held = Counter({line["type"]: line["samples"] for line in map(json.loads, types.out.split("\n")[:-1])})
+        held["ActivitySummary"] = file.read_bytes().count(b"<ActivitySummary ")
+        context.made[key] = out, held, problems
+    out, held, problems = context.made[key]
+    return out, Counter(held), list(problems)
+
+
+def unlike(found, held, fault):
+    """Problems where the elements that a parser counted at the top level are not what the store holds."""
+    if fault == "one more":
+        held["HKQuantityTypeIdentifierHeartRate"] += 1
+    found = Counter({name: count for name, count in found.items() if not name.startswith("nested ")})
+    workouts = [name for name in found if name.startswith("Workout ")]
+    found["HKWorkoutTypeIdentifier"] = sum(found.pop(name) for name in workouts)
+    for name in ("Correlation", "ExportDate"):
+        found.pop(name, None)
+    return [f"{found[name]} {name} instead of {held[name]}" for name in sorted(found.keys() | held.keys())
+            if found[name] != held[name]]
+
+
+@check("k", "two parsers count in an export what the store holds", "one more")
+def export_counted(context, fault):
+    problems = []
+    for form in ("xml", "zip"):
+        out, held, more = exported(context, form)
+        first, second = parsers.counts(out)
+        if first != second:
+            more.append(f"the parsers disagree: {first - second}, {second - first}")
+        problems += [f"{form}: {problem}" for problem in more + unlike(first, held, fault)]
+    return problems
+
+
+@check("k", "an export is valid by its own document type", "an undeclared element")
+def export_valid(context, fault):
+    if not shutil.which("xmllint"):
+        return LEFT_OUT
+    out, _, problems = exported(context, "xml")
+    if fault:
+        changed = context.path("changed.xml")
+        changed.write_bytes(out.read_bytes().replace(b"</HealthData>", b" <Mood/>\n</HealthData>"))
+        out = changed
+    run = subprocess.run(["xmllint", "--valid", "--noout", "--huge", str(out)], capture_output=True, text=True)
+    return problems + ([] if run.returncode == 0 else [f"xmllint: {run.stderr[:300]}"])
+
+
+OTHERS = """
+import collections, json, sys
+from health.data import HealthData
+from healthkit_to_sqlite.utils import find_all_tags
+path = sys.argv[1]
+data = HealthData.read(path, include_me=False)
+first = {"Record": len(data.records), "Workout": len(data.workouts), "ActivitySummary": len(data.activity_summaries)}
+second = collections.Counter()
+with open(path) as file:
+    for tag, element in find_all_tags(file, {"Record", "Workout", "ActivitySummary"}):
+        second[tag] += 1
+print(json.dumps([first, second]))
+"""
+
+
+@check("k", "two parsers of PyPI read an export to the same counts", "one more")
+def export_read(context, fault):
+    python = context.options.python
+    if not python:
+        return LEFT_OUT
+    out, held, problems = exported(context, "xml")
+    run = subprocess.run([python, "-c", OTHERS, str(out)], capture_output=True, text=True)
+    if run.returncode != 0:
+        return problems + [f"they fail: {run.stderr[-300:]}"]
+    first, second = json.loads(run.stdout)
+    own = parsers.counts(out)[0]
+    records = sum(count for name, count in own.items() if name.startswith("HK"))
+    nested = sum(count for name, count in own.items() if name.startswith("nested "))
+    wanted = {"Record": records + bool(fault), "Workout": held["HKWorkoutTypeIdentifier"],
+              "ActivitySummary": held["ActivitySummary"]}
+    if first != wanted:
+        problems.append(f"apple-health: {first} instead of {wanted}")
+    # It counts the records within correlations once more.
+    wanted["Record"] += nested
+    if second != wanted:
+        problems.append(f"healthkit-to-sqlite: {second} instead of {wanted}")
+    return problems
+
+
 # The generator itself
 
 
@@ -910,7 +1046,11 @@ def run_check(context, entry, fault=None):
     context.notes = []
     began = time.monotonic()
     try:
-        problems = [" ".join(problem.split("\n")) for problem in entry.function(context, fault)]
+        problems = entry.function(context, fault)
+        if problems is LEFT_OUT:
+            print(f"left out {entry.letter} {entry.name}{f', planted {fault}' if fault else ''}", flush=True)
+            return True
+        problems = [" ".join(problem.split("\n")) for problem in problems]
     except Exception as error:  # A check that fails in itself is a failure, and the others go on.
         problems = [f"the check itself failed: {type(error).__name__}: {error}"]
         if fault:
@@ -946,6 +1086,7 @@ def main():
     parser.add_argument("--bases", type=int, help="good files from which malformed ones are made: 3, short 1")
     parser.add_argument("--memory", type=int, default=64, help="the limit in MB; 0 for none")
     parser.add_argument("--speed", type=int, help="the limit in MB/s: 150, short none")
+    parser.add_argument("--python", help="a Python with apple-health and healthkit-to-sqlite of PyPI, for k")
     parser.add_argument("--only", help="the letters of checks to run")
     parser.add_argument("--planted", action="store_true", help="run every check with planted faults")
     parser.add_argument("--keep", action="store_true", help="keep generated files and stores")
