@@ -2,21 +2,6 @@ import HealthKV
 
 /// One run of the tool: find the verb, let it work, turn what happened into text and an exit code.
 struct Tool {
-    /// The version of the tool and of the package that it belongs to.
-    static let version = "0.1.0"
-
-    /// The version of what the tool prints as JSON; see the key `kvinspect` of every envelope.
-    static let contractVersion: Int64 = 1
-
-    static let verbs: [any Verb.Type] = [
-        InfoVerb.self, TypesVerb.self, SourcesVerb.self, GetVerb.self, ScanVerb.self, StatsVerb.self, ChangesVerb.self,
-        AnchorsVerb.self, PendingVerb.self, ConflictsVerb.self, DumpVerb.self, LoadVerb.self, ImportVerb.self,
-        ExportVerb.self,
-        HashVerb.self,
-        DiffVerb.self, PagesVerb.self, PageVerb.self, CheckVerb.self, RepairVerb.self, ReportVerb.self, WatchVerb.self,
-        BackupVerb.self, CompactVerb.self, CompletionsVerb.self, HelpVerb.self,
-    ]
-
     let console: Console
 
     func run(_ words: [String]) -> ExitCode {
@@ -32,19 +17,13 @@ struct Tool {
     private func dispatch(_ words: [String]) throws -> ExitCode {
         guard let name = words.first, name != "--help", name != "-h" else { throw HelpRequest(verb: nil) }
         if name == "--version" {
-            try console.print(Tool.version)
+            try console.print(ToolVersion.text)
             return .clean
         }
         if name.hasPrefix("-") { throw UsageError("Unknown option '\(name)'") }
-        let verb = try Tool.verb(named: name)
+        let verb = try Verbs.named(name)
         let arguments = try ArgumentParser.parse(Array(words.dropFirst()), for: verb.description)
         return try verb.run(arguments, console)
-    }
-
-    static func verb(named name: String) throws -> any Verb.Type {
-        if let verb = verbs.first(where: { $0.description.name == name }) { return verb }
-        let near = Suggestion.closest(to: name, among: verbs.map { $0.description.name })
-        throw UsageError("Unknown verb '\(name)'" + (near.map { ". Did you mean '\($0)'?" } ?? ""))
     }
 
     /// Runs `body`; every error becomes words on the error output and a code.
@@ -72,10 +51,4 @@ struct Tool {
             return StoreAccess.code(for: error)
         }
     }
-}
-
-/// One verb of the tool.
-protocol Verb: Sendable {
-    static var description: VerbDescription { get }
-    static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode
 }

@@ -36,7 +36,7 @@ struct EveryVerbTests {
 
     /// The verbs with an option and arguments for each, plus the actions of verbs that have some.
     private func runs(with option: String) -> [(verb: String, words: [String])] {
-        let verbs = Tool.verbs.map { $0.description }.filter { $0.options.contains { $0.name == option } }
+        let verbs = Verbs.all.map { $0.description }.filter { $0.options.contains { $0.name == option } }
         let actions = [
             ("anchors", ["anchors", "S", "reset", "health"]), ("pending", ["pending", "S", "retry", operation]),
         ]
@@ -75,12 +75,12 @@ struct EveryVerbTests {
 
     @Test("Every verb prints JSON in an envelope, JSON Lines without one, and CSV and a table if it has columns")
     func formats() throws {
-        for verb in Tool.verbs.map({ $0.description }) {
+        for verb in Verbs.all.map({ $0.description }) {
             #expect(verb.options.contains { $0.name == "format" }, "\(verb.name)")
             let json = try run(words(verb) + ["--format", "json"])
             #expect(json.code == 0, "\(verb.name): \(json.errors)")
             let envelope = try json.json()
-            #expect(envelope["kvinspect"] as? Int == Int(Tool.contractVersion), "\(verb.name)")
+            #expect(envelope["kvinspect"] as? Int == Int(ToolVersion.contract), "\(verb.name)")
             #expect(envelope["verb"] as? String == verb.name)
             let jsonl = try run(words(verb) + ["--format", "jsonl"])
             let lines = try jsonl.lines()

@@ -16,13 +16,13 @@ struct HelpTests {
         for heading in ["OVERVIEW: ", "USAGE: kvinspect <verb>", "OPTIONS:", "VERBS:"] {
             #expect(run.output.contains(heading))
         }
-        for verb in Tool.verbs { #expect(run.output.contains("\n  \(verb.description.name) ")) }
+        for verb in Verbs.all { #expect(run.output.contains("\n  \(verb.description.name) ")) }
         #expect(try bench.run().output == run.output)
         #expect(try bench.run("help").output == run.output)
         #expect(try bench.run("-h").output == run.output)
     }
 
-    @Test("Every verb explains its arguments and options", arguments: Tool.verbs.map { $0.description.name })
+    @Test("Every verb explains its arguments and options", arguments: Verbs.all.map { $0.description.name })
     func verb(_ name: String) throws {
         let run = try bench.run(name, "--help")
         #expect(run.code == 0 && run.errors.isEmpty)
@@ -37,7 +37,7 @@ struct HelpTests {
     @Test("Help as JSON describes each verb with its arguments and options")
     func json() throws {
         let verbs = try #require(try bench.run("help", "--format", "json").json()["verbs"] as? [[String: Any]])
-        #expect(verbs.map { $0["name"] as? String } == Tool.verbs.map { $0.description.name })
+        #expect(verbs.map { $0["name"] as? String } == Verbs.all.map { $0.description.name })
         let one = try #require(
             try bench.run("help", "scan", "--format", "json").json()["verbs"] as? [[String: Any]])
         let scan = try #require(one.first)
@@ -57,12 +57,12 @@ struct HelpTests {
         let output = try #require((report["options"] as? [[String: Any]])?.first)
         #expect(output["name"] as? String == "output" && output["short"] as? String == "o")
         #expect(try bench.run("help", "report").output.contains("\n  -o, --output <file>     The page to write"))
-        #expect(try bench.run("help", "--format", "jsonl").lines().count == Tool.verbs.count)
+        #expect(try bench.run("help", "--format", "jsonl").lines().count == Verbs.all.count)
     }
 
     @Test("--version prints the version")
     func version() throws {
         let run = try bench.run("--version")
-        #expect(run.code == 0 && run.output == "\(Tool.version)\n" && run.errors.isEmpty)
+        #expect(run.code == 0 && run.output == "\(ToolVersion.text)\n" && run.errors.isEmpty)
     }
 }

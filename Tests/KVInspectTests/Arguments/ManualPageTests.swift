@@ -16,7 +16,7 @@ struct ManualPageTests {
         for section in ["NAME", "SYNOPSIS", "VERBS", "EXIT STATUS", "ENVIRONMENT", "EXAMPLES"] {
             #expect(run.output.contains("\n.SH \(section)\n"))
         }
-        for verb in Tool.verbs.map({ $0.description }) {
+        for verb in Verbs.all.map({ $0.description }) {
             #expect(run.output.contains("\n.SS \(verb.name)"), "\(verb.name)")
             for option in verb.options {
                 let name = option.name.split(separator: "-").joined(separator: #"\-"#)
@@ -39,7 +39,7 @@ struct ManualPageTests {
     @Test("Its examples are right usage")
     func examples() throws {
         for (words, _) in ManualPage.examples {
-            let verb = try Tool.verb(named: words[0]).description
+            let verb = try Verbs.named(words[0]).description
             _ = try ArgumentParser.parse(Array(words.dropFirst()), for: verb)
         }
     }

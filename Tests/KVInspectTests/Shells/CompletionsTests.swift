@@ -38,10 +38,10 @@ struct CompletionsTests {
 
     @Test("Every script names every verb, option and type", arguments: Shell.allCases)
     func complete(shell: Shell) throws {
-        let script = shell.script(for: Tool.verbs.map { $0.description })
+        let script = shell.script(for: Verbs.all.map { $0.description })
         let words = Set(script.split { !$0.isLetter && !$0.isNumber && $0 != "-" }.map(String.init))
         let dashes = shell == .fish ? "" : "--"
-        for verb in Tool.verbs.map({ $0.description }) {
+        for verb in Verbs.all.map({ $0.description }) {
             #expect(words.contains(verb.name))
             for option in verb.options { #expect(words.contains(dashes + option.name), "\(verb.name) \(option.name)") }
         }
@@ -54,7 +54,7 @@ struct CompletionsTests {
     func bash() throws {
         try FileManager.default.createDirectory(atPath: bench.path("a store"), withIntermediateDirectories: true)
         try Data().write(to: URL(fileURLWithPath: bench.path("a file")))
-        let verbs = Tool.verbs.map { $0.description.name }
+        let verbs = Verbs.all.map { $0.description.name }
         #expect(try offered("") == verbs + ["--help", "--version"])
         #expect(try offered("st") == verbs.filter { $0.hasPrefix("st") })
         #expect(

@@ -42,7 +42,7 @@ enum ManualPage {
 
     static func text(for verbs: [VerbDescription]) -> String {
         var lines = [
-            #".TH KVINSPECT 1 "" "kvinspect \#(Tool.version)" "HealthKV""#, ".SH NAME",
+            #".TH KVINSPECT 1 "" "kvinspect \#(ToolVersion.text)" "HealthKV""#, ".SH NAME",
             #"kvinspect \- look into a HealthKV store, check it and copy it"#, ".SH SYNOPSIS", ".B kvinspect",
             #"\fIverb\fR [\fIargument\fR ...] [\fIoption\fR ...]"#, ".br", ".B kvinspect help", #"[\fIverb\fR]"#, ".br",
             #".B kvinspect \-\-version"#, ".SH DESCRIPTION",

@@ -84,7 +84,7 @@ struct Listing {
 
     /// The fields that begin every JSON answer.
     static func envelope(_ verb: String) -> [JSONValue.Field] {
-        [.init("kvinspect", .integer(Tool.contractVersion)), .init("verb", .string(verb))]
+        [.init("kvinspect", .integer(ToolVersion.contract)), .init("verb", .string(verb))]
     }
 
     mutating func append(_ record: JSONValue) throws {

@@ -1,13 +1,3 @@
-/// Where progress is shown.
-enum ProgressMode: String, CaseIterable {
-    /// A bar on a terminal, nothing elsewhere.
-    case auto
-    case bar
-    /// One JSON object a line.
-    case json
-    case none
-}
-
 /// Shows how far long work is: a bar after one second, or events from the beginning on.
 final class Progress {
     private static let interval = Duration.milliseconds(250)

@@ -103,7 +103,7 @@ struct ReportPage {
             }
         }
         html.line()
-        html.element("footer") { $0.element("p", text: "Made by kvinspect \(Tool.version).") }
+        html.element("footer") { $0.element("p", text: "Made by kvinspect \(ToolVersion.text).") }
         html.line()
     }
 

@@ -31,7 +31,7 @@ enum FishCompletion {
         complete -c kvinspect -f
         complete -c kvinspect -n '__kvinspect_verb' -l version -d 'Show the version.'
         complete -c kvinspect -s h -l help -d \(quoted(OptionDescription.help.help))
-        \((verbs.map(name) + verbs.flatMap(lines)).joined(separator: "\n"))
+        \((verbs.map(name) + verbs.flatMap { lines($0, of: verbs) }).joined(separator: "\n"))
         """
     }
 
@@ -39,14 +39,15 @@ enum FishCompletion {
         "complete -c kvinspect -n '__kvinspect_verb' -a \(verb.name) -d \(quoted(verb.abstract))"
     }
 
-    private static func lines(_ verb: VerbDescription) -> [String] {
+    private static func lines(_ verb: VerbDescription, of verbs: [VerbDescription]) -> [String] {
+        let names = verbs.map(\.name)
         let valued = verb.options.filter { $0.value != nil }.map { " --\($0.name)" }.joined()
         let arguments = verb.arguments.enumerated().compactMap { index, argument -> String? in
-            guard let action = action(argument.kind, argument.choices) else { return nil }
+            guard let action = action(argument.kind, argument.choices, names) else { return nil }
             return "complete -c kvinspect -n '__kvinspect_at \(verb.name) \(index + 1)\(valued)' \(action)"
         }
         let options = verb.options.map { option -> String in
-            let value = option.value == nil ? "" : " -x \(action(option.kind, option.choices) ?? "")"
+            let value = option.value == nil ? "" : " -x \(action(option.kind, option.choices, names) ?? "")"
             let line = "complete -c kvinspect -n '__kvinspect_verb \(verb.name)' -l \(option.name)\(value)"
             return "\(line) -d \(quoted(option.help))"
         }
@@ -54,14 +55,14 @@ enum FishCompletion {
     }
 
     /// What completes a value; `nil` for free text.
-    private static func action(_ kind: ValueKind, _ choices: [String]) -> String? {
+    private static func action(_ kind: ValueKind, _ choices: [String], _ verbs: [String]) -> String? {
         if !choices.isEmpty { return "-a \(quoted(choices.joined(separator: " ")))" }
         return switch kind {
         case .text: nil
         case .folder: "-a '(__fish_complete_directories)'"
         case .file: "-a '(__fish_complete_path)'"
         case .type: "-a \(quoted(Shell.typeNames.joined(separator: " ")))"
-        case .verb: "-a \(quoted(Tool.verbs.map { $0.description.name }.joined(separator: " ")))"
+        case .verb: "-a \(quoted(verbs.joined(separator: " ")))"
         }
     }
 

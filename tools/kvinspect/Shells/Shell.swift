@@ -20,7 +20,7 @@ enum Shell: String, CaseIterable {
 
     /// The head of a script, in the comment syntax that all three shells share.
     static func head(_ shell: Shell) -> String {
-        "# Completions of kvinspect \(Tool.version) for \(shell.rawValue); 'kvinspect completions \(shell.rawValue)' wrote them."
+        "# Completions of kvinspect \(ToolVersion.text) for \(shell.rawValue); 'kvinspect completions \(shell.rawValue)' wrote them."
     }
 
     /// A text between single quotes, as bash and zsh read it.

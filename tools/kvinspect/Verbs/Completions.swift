@@ -13,7 +13,7 @@ enum CompletionsVerb: Verb {
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let shell = Shell(rawValue: arguments.argument("shell")) ?? .bash
-        let script = shell.script(for: Tool.verbs.map { $0.description })
+        let script = shell.script(for: Verbs.all.map { $0.description })
         try Answer.print(
             [.init("shell", .string(shell.rawValue)), .init("script", .string(script))], arguments, console
         ) { [script] }

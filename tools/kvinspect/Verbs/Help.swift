@@ -19,12 +19,12 @@ enum HelpVerb: Verb {
         key: "verbs", columns: ["name", "abstract", "discussion", "usage", "arguments", "options"])
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
-        let verb = try arguments.optionalArgument("verb").map(Tool.verb(named:))
+        let verb = try arguments.optionalArgument("verb").map(Verbs.named)
         if arguments.text(OptionDescription.format.name) == manual {
             guard verb == nil else {
                 throw UsageError("The manual page is of all verbs; leave the verb out", verb: description)
             }
-            try console.print(ManualPage.text(for: Tool.verbs.map { $0.description }))
+            try console.print(ManualPage.text(for: Verbs.all.map { $0.description }))
             return .clean
         }
         guard arguments.format != .table else {
@@ -32,7 +32,7 @@ enum HelpVerb: Verb {
             return .clean
         }
         try Listing.print(shape, arguments, console) { listing in
-            for verb in verb.map({ [$0] }) ?? Tool.verbs { try listing.append(fields(of: verb.description)) }
+            for verb in verb.map({ [$0] }) ?? Verbs.all { try listing.append(fields(of: verb.description)) }
             return []
         }
         return .clean
@@ -41,7 +41,7 @@ enum HelpVerb: Verb {
     static func print(_ verb: VerbDescription?, _ console: Console) throws {
         let text =
             verb.map { HelpText.text(for: $0, width: console.width) }
-            ?? HelpText.overview(of: Tool.verbs.map { $0.description }, width: console.width)
+            ?? HelpText.overview(of: Verbs.all.map { $0.description }, width: console.width)
         try console.print(text)
     }
 

@@ -10,6 +10,25 @@ enum OutputFormat: String, CaseIterable {
     case csv
 }
 
+/// Where progress is shown.
+enum ProgressMode: String, CaseIterable {
+    /// A bar on a terminal, nothing elsewhere.
+    case auto
+    case bar
+    /// One JSON object a line.
+    case json
+    case none
+}
+
+/// What the tool is, and what it promises to those who read its output.
+enum ToolVersion {
+    /// The version of the tool and of the package that it belongs to.
+    static let text = "0.1.0"
+
+    /// The version of what the tool prints as JSON; see the key `kvinspect` of every envelope.
+    static let contract: Int64 = 1
+}
+
 /// How the process ends. The numbers are part of the contract.
 struct ExitCode: Equatable {
     let rawValue: Int32
