@@ -57,20 +57,45 @@ struct ExportLine {
     }
 
     /// The date as exports write it: whole seconds, with the offset.
-    func date(_ time: Instant) -> String {
+    func date(_ time: Instant) -> String { day(of: time) + " " + clock(of: time) + " " + offsetText(separator: "") }
+
+    /// The time as ISO 8601 has it, with the offset and as many decimals as there are.
+    func timestamp(_ time: Instant) -> String {
+        let rest = time.nanoseconds % Instant.nanosecondsPerSecond
+        let nanoseconds = rest < 0 ? rest + Instant.nanosecondsPerSecond : rest
+        var decimals = nanoseconds == 0 ? "" : "." + ExportLine.padded(Int(nanoseconds), 9)
+        while decimals.hasSuffix("0") { decimals.removeLast() }
+        let zone = offset == 0 ? "Z" : offsetText(separator: ":")
+        return day(of: time) + "T" + clock(of: time) + decimals + zone
+    }
+
+    /// The local day of a time.
+    func day(of time: Instant) -> String {
+        let civil = CivilDate(daysSince1970: split(time).day)
+        return ExportLine.padded(civil.year, 4) + "-" + ExportLine.padded(civil.month, 2) + "-"
+            + ExportLine.padded(civil.day, 2)
+    }
+
+    /// The local time of day.
+    private func clock(of time: Instant) -> String {
+        let second = split(time).second
+        return ExportLine.padded(second / 3_600, 2) + ":" + ExportLine.padded(second / 60 % 60, 2) + ":"
+            + ExportLine.padded(second % 60, 2)
+    }
+
+    /// Returns the local day, and the second of it.
+    private func split(_ time: Instant) -> (day: Int, second: Int) {
         let (seconds, rest) = time.nanoseconds.quotientAndRemainder(dividingBy: Instant.nanosecondsPerSecond)
         let local = Int(rest < 0 ? seconds - 1 : seconds) + Int(Instant.secondsFrom1970To2001) + offset
         let day = local >= 0 ? local / 86_400 : (local - 86_399) / 86_400
-        let (civil, second) = (CivilDate(daysSince1970: day), local - day * 86_400)
-        let minutes = abs(offset) / 60
-        return ExportLine.padded(civil.year, 4) + "-" + ExportLine.padded(civil.month, 2) + "-"
-            + ExportLine.padded(civil.day, 2) + " " + ExportLine.padded(second / 3_600, 2) + ":"
-            + ExportLine.padded(second / 60 % 60, 2) + ":" + ExportLine.padded(second % 60, 2)
-            + (offset < 0 ? " -" : " +") + ExportLine.padded(minutes / 60, 2) + ExportLine.padded(minutes % 60, 2)
+        return (day, local - day * 86_400)
     }
 
-    /// The day of a time, as it stands in the file.
-    func day(of time: Instant) -> String { String(date(time).prefix(10)) }
+    private func offsetText(separator: String) -> String {
+        let minutes = abs(offset) / 60
+        return (offset < 0 ? "-" : "+") + ExportLine.padded(minutes / 60, 2) + separator
+            + ExportLine.padded(minutes % 60, 2)
+    }
 
     private static func padded(_ number: Int, _ count: Int) -> String {
         let text = String(number)

@@ -32,7 +32,8 @@ public struct HealthExport: Sendable {
     public init() {}
 
     /// Writes to a file: an archive if its name ends in `.zip`, a table of values separated by commas if it ends in
-    /// `.csv`, otherwise XML; `-` is the standard output. The file appears whole, or not at all.
+    /// `.csv`, Observations of FHIR with a bundle a line if it ends in `.ndjson`, otherwise XML; `-` is the standard
+    /// output. The file appears whole, or not at all.
     ///
     /// - Parameters:
     ///   - replaces: whether a file of the name may be replaced.
@@ -83,12 +84,83 @@ public struct HealthExport: Sendable {
             try sink.finish()
             return report
         }
+        if name.hasSuffix(".ndjson") {
+            let sink = try FileSink(path)
+            var report = HealthExportReport()
+            report.samples = try store.blockingRead { transaction in
+                try writeObservations(transaction, nil, HealthExport.observationsOfPage) { bundle, count in
+                    try sink.write(bundle + [0x0A])
+                    report.bytes += bundle.count + 1
+                    try progress(count)
+                }
+            }
+            try sink.finish()
+            return report
+        }
         var sink: any ByteSink =
             try name.hasSuffix(".zip")
             ? ZipSink(path, entry: "apple_health_export/export.xml") : FileSink(path)
         let report = try store.blockingRead { try write($0, to: &sink, progress) }
         try sink.finish()
         return report
+    }
+
+    /// Gives the samples as Observations of FHIR R4, a bundle a page. A blood pressure is one Observation of two
+    /// components. Types that LOINC has no code for have HealthKit's identifier as their code, and units are those of
+    /// UCUM. Returns how many Observations there were.
+    ///
+    /// ```swift
+    /// try HealthExport().observations(of: store, subject: "Patient/1") { bundle in try upload(bundle) }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - subject: whom the samples are of, as a FHIR reference; left out if `nil`.
+    ///   - pageSize: how many Observations a bundle has at most.
+    ///   - body: takes each bundle as JSON. The export ends with the error that it throws.
+    @discardableResult
+    public func observations(
+        of store: SampleStore, subject: String? = nil, pageSize: Int = HealthExport.observationsOfPage,
+        _ body: ([UInt8]) throws -> Void
+    ) throws -> Int {
+        try store.blockingRead { try writeObservations($0, subject, pageSize) { bundle, _ in try body(bundle) } }
+    }
+
+    /// Calls `body` with each bundle and how many Observations there are up to its end. Returns how many there were.
+    private func writeObservations(
+        _ transaction: borrowing ReadTransaction, _ subject: String?, _ pageSize: Int,
+        _ body: ([UInt8], Int) throws -> Void
+    ) throws -> Int {
+        var writer = ObservationWriter(offset: secondsFromGMT, subject: subject, pageSize: pageSize)
+        try forEachSample(in: transaction) { sample in
+            // Its members stand for it.
+            if sample.type.kind == .correlation { return }
+            if let panel = try bloodPressure(of: sample, in: transaction) {
+                // The panel stands where its systolic value does.
+                if panel.systolic.id == sample.id {
+                    writer.append(systolic: panel.systolic, diastolic: panel.diastolic)
+                }
+            } else {
+                writer.append(sample)
+            }
+            if writer.isFull, let bundle = try writer.take() { try body(bundle, writer.count) }
+        }
+        if let bundle = try writer.take() { try body(bundle, writer.count) }
+        return writer.count
+    }
+
+    /// Returns both values of the blood pressure to which a sample belongs; `nil` if it belongs to none that has
+    /// exactly two.
+    private func bloodPressure(
+        of sample: Sample, in transaction: borrowing ReadTransaction
+    ) throws -> (systolic: Sample, diastolic: Sample)? {
+        guard sample.type == .bloodPressureSystolic || sample.type == .bloodPressureDiastolic, let group = sample.group
+        else { return nil }
+        let members = try transaction.samples(group: group, source: sample.source.identity).filter { includes($0) }
+        let (upper, lower) = (
+            members.filter { $0.type == .bloodPressureSystolic }, members.filter { $0.type == .bloodPressureDiastolic }
+        )
+        guard upper.count == 1, lower.count == 1 else { return nil }
+        return (upper[0], lower[0])
     }
 
     private func writeTable(
@@ -152,6 +224,8 @@ public struct HealthExport: Sendable {
     }
 
     private static let piece = 1 << 18
+    /// How many Observations a bundle has, unless a caller wants another number.
+    public static let observationsOfPage = 1_000
 
     private func includes(_ sample: Sample) -> Bool {
         (types?.contains(sample.type) ?? true) && (sources?.contains(sample.source.name) ?? true)

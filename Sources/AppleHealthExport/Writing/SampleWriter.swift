@@ -322,7 +322,7 @@ struct SampleWriter {
 
     mutating func countGroupLost() { if !isExact { report.groupsLost += 1 } }
 
-    private static func name(of activity: WorkoutActivityType) -> String {
+    static func name(of activity: WorkoutActivityType) -> String {
         guard let name = activity.name else { return "HKWorkoutActivityType(\(activity.rawValue))" }
         return "HKWorkoutActivityType" + name.prefix(1).uppercased() + name.dropFirst()
     }

@@ -4,14 +4,17 @@ import HealthKV
 /// `kvinspect export STORE FILE`
 enum ExportVerb: Verb {
     static let description = VerbDescription(
-        name: "export", abstract: "Write the samples as an export of Apple Health: XML, archive, or a table.",
+        name: "export", abstract: "Write the samples as an export of Apple Health (XML or archive), a table, or FHIR.",
         discussion:
             "The same samples give the same bytes. Apple's format has whole seconds and no ids; what it has no place for is "
             + "counted. With --exact every sample is carried whole, and an import of the file gives the same store again.",
         arguments: [
             .store,
             ArgumentDescription(
-                name: "file", help: "A name that ends in .xml, .zip or .csv, or - for XML on the output.", kind: .file),
+                name: "file",
+                help:
+                    "A name that ends in .xml, .zip, .csv or .ndjson (a bundle of FHIR R4 Observations a line), or - for XML on "
+                    + "the output.", kind: .file),
         ],
         options: [
             OptionDescription(name: "exact", help: "Carry every sample whole, as metadata that 'import' takes back."),
@@ -32,9 +35,10 @@ enum ExportVerb: Verb {
             to: try arguments.bound("to", in: zone) ?? .distantFuture)
         task.isExact = arguments.flag("exact")
         let file = arguments.argument("file")
-        let endings = [".xml", ".zip", ".csv"]
+        let endings = [".xml", ".zip", ".csv", ".ndjson"]
         guard file == "-" || endings.contains(where: { file.lowercased().hasSuffix($0) }) else {
-            throw UsageError("\(file) has no known ending. Please provide a name that ends in .xml, .zip or .csv.")
+            throw UsageError(
+                "\(file) has no known ending. Please provide a name that ends in .xml, .zip, .csv or .ndjson.")
         }
         let store = try StoreAccess.openForReading(arguments.store)
         for type in task.types ?? [] { try UnknownType.refuse(type, in: store) }

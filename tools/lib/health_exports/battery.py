@@ -1001,6 +1001,46 @@ def export_read(context, fault):
     return problems
 
 
+FHIR = """
+import sys
+from fhir.resources.R4B.bundle import Bundle
+from ucumvert import get_ucum_parser
+parser = get_ucum_parser()
+units, count = set(), 0
+for line in open(sys.argv[1]):
+    bundle = Bundle.model_validate_json(line)
+    for entry in bundle.entry:
+        count += 1
+        one = entry.resource
+        amounts = [one.valueQuantity] + [part.valueQuantity for part in one.component or []]
+        units.update(amount.code for amount in amounts if amount is not None and amount.code)
+for unit in units:
+    parser.parse(unit)
+print(count)
+"""
+
+
+@check("k", "Observations are FHIR R4, and their units UCUM, as packages of PyPI judge", "a value that is no number", "a unit")
+def export_observations(context, fault):
+    python = context.options.python
+    if not python:
+        return LEFT_OUT
+    out, held, problems = exported(context, "ndjson")
+    if fault:
+        changed, text = context.path("changed.ndjson"), out.read_text()
+        changes = {"a unit": ('"code":"kg"', '"code":"kilo"'), "a value that is no number": ('"value":7', '"value":"x","y":7')}
+        changed.write_text(text.replace(*changes[fault], 1))
+        out = changed
+    run = subprocess.run([python, "-c", FHIR, str(out)], capture_output=True, text=True)
+    if run.returncode != 0:
+        return problems + [f"not valid: {run.stderr[-400:]}"]
+    pressures = min(held["HKQuantityTypeIdentifierBloodPressureSystolic"], held["HKQuantityTypeIdentifierBloodPressureDiastolic"])
+    samples = sum(count for name, count in held.items() if name.startswith("HK"))
+    if not samples - pressures <= int(run.stdout) <= samples:
+        problems.append(f"{run.stdout.strip()} Observations of {samples} samples")
+    return problems
+
+
 # The generator itself
 
 
@@ -1086,7 +1126,7 @@ def main():
     parser.add_argument("--bases", type=int, help="good files from which malformed ones are made: 3, short 1")
     parser.add_argument("--memory", type=int, default=64, help="the limit in MB; 0 for none")
     parser.add_argument("--speed", type=int, help="the limit in MB/s: 150, short none")
-    parser.add_argument("--python", help="a Python with apple-health and healthkit-to-sqlite of PyPI, for k")
+    parser.add_argument("--python", help="a Python with packages of PyPI, for k")
     parser.add_argument("--only", help="the letters of checks to run")
     parser.add_argument("--planted", action="store_true", help="run every check with planted faults")
     parser.add_argument("--keep", action="store_true", help="keep generated files and stores")
