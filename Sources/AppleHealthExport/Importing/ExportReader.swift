@@ -239,9 +239,28 @@ struct ExportReader {
             case .some(let kind): return sink.report.keepOut(kind.rawValue, bytes: element.range.count)
             case nil: throw RecordReader.Refusal(reason: "it is of an unknown kind")
             }
+            keepOut(bytes, &sink)
             if isMended { sink.report.mended += 1 }
         } catch let refusal as RecordReader.Refusal {
             try reject(bytes, element.range, refusal.reason, &sink, quarantine)
+        }
+    }
+
+    /// Counts what stands within the element that the scanner holds and is not taken: elements of unknown kinds below
+    /// others than records and workouts, and texts that are too long.
+    private mutating func keepOut(_ bytes: borrowing Span<UInt8>, _ sink: inout RecordSink) {
+        for (kind, size) in records.keptOut { sink.report.keepOut(kind, bytes: size) }
+        records.keptOut.removeAll()
+        let isCorrelation = TopLevel.name(bytes, scanner.element.nodes[0].name) == .correlation
+        var keptBelow = Int.max
+        for node in scanner.element.nodes.dropFirst() {
+            if node.depth <= keptBelow { keptBelow = .max }
+            guard node.depth < keptBelow, !ExportName.isOfRecords(node.name, in: bytes) else { continue }
+            keptBelow = node.depth
+            // A record or workout keeps what stands directly within it.
+            if node.depth == 1, !isCorrelation { continue }
+            sink.report.keepOut(
+                String(decoding: bytes.copied(node.name), as: UTF8.self), bytes: node.tag.count)
         }
     }
 
@@ -415,7 +434,10 @@ struct ExportReader {
             case .activitySummary:
                 try sink.add(try summaries.totals(element, bytes, &records, &isMended))
                 sink.report.mended += 1
-            case .me, .exportDate: sink.report.mended += 1
+            case .exportDate:
+                summaries.note(exportDate: element, bytes)
+                sink.report.mended += 1
+            case .me: sink.report.mended += 1
             default: throw RecordReader.Refusal(reason: "it is broken")
             }
         } catch let refusal as RecordReader.Refusal {

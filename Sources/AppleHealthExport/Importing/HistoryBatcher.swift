@@ -76,7 +76,7 @@ struct HistoryBatcher {
         kind: Int, start: Int64, end: Int64, value: Double, id: SampleID, created: Int64?, extras: SampleBatch.Extras?,
         hasOwnFields: Bool
     ) {
-        weight += hasOwnFields ? HistoryBatcher.weightOfFields + HistoryBatcher.weight(of: extras) : 1
+        weight += hasOwnFields ? HistoryBatcher.weightOfFields + HistoryBatcher.weight(of: extras?.local) : 1
         let clock = created.map { ChangeClock(time: Instant(nanoseconds: $0), replica: 0) }
         batch.append(
             kind: kind, start: Instant(nanoseconds: start), end: Instant(nanoseconds: end), value: value, id: id,
@@ -85,8 +85,8 @@ struct HistoryBatcher {
     }
 
     /// Returns how many more rows a row counts as whose local data have long texts.
-    private static func weight(of extras: SampleBatch.Extras?) -> Int {
-        guard let local = extras?.local, !local.isEmpty else { return 0 }
+    static func weight(of local: [String: MetadataValue]?) -> Int {
+        guard let local, !local.isEmpty else { return 0 }
         return local.values.reduce(0) { sum, value in
             if case .string(let text) = value { sum + text.utf8.count } else { sum }
         } / 128

@@ -78,13 +78,11 @@ final class HistoryWriter: Sendable {
     private func stored(_ totals: [DailyTotal]) throws -> Int {
         do {
             return try store.write { [isDryRun] transaction in
-                var known: [SampleType: [String: DailyTotal]] = [:]
-                for type in Set(totals.map(\.type)) {
-                    let held = try transaction.totals(of: type, peer: .appleHealthExport)
-                    known[type] = Dictionary(held.map { ($0.day, $0) }) { $1 }
-                }
                 var count = 0
-                for total in totals where known[total.type]?[total.day]?.isSameReading(as: total) != true {
+                for total in totals {
+                    let held = try transaction.total(of: total.type, peer: total.peer, day: total.day)
+                    // The same file in other units tells nothing new.
+                    if let held, held.isPrinted(as: total) { continue }
                     if try transaction.setTotal(total) { count += 1 }
                 }
                 if isDryRun { throw DryRun(outcome: count) }

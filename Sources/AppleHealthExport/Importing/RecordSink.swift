@@ -7,7 +7,9 @@ struct RecordSink {
     private let wanted: WantedRecords
     /// Samples with everything that a store knows of them.
     private var exact = SampleBatch()
-    private var totals: [DailyTotal] = []
+    private var exactWeight = 0
+    /// The last total of each day and type.
+    private var totals: [TotalKey: DailyTotal] = [:]
     var report = HealthImportReport()
     /// Whether numbers of kinds are no longer valid, since a new batch was begun for them.
     private(set) var generation = 0
@@ -71,24 +73,30 @@ struct RecordSink {
             return
         }
         exact.append(sample)
-        if exact.count >= HistoryBatcher.batchRows || exact.kinds.count >= 16_384 { try flush() }
+        exactWeight += HistoryBatcher.weight(of: sample.local)
+        if exact.count + exactWeight >= HistoryBatcher.batchRows || exact.kinds.count >= 16_384 { try flush() }
     }
 
-    /// So many totals go into one commit.
-    private static let totalsAtOnce = 1_024
+    private struct TotalKey: Hashable {
+        let type: SampleType
+        let day: String
+    }
 
-    /// Adds the totals of a day. They have no source.
+    /// More totals than this are stored before the end of the file: those of 20 years.
+    private static let mostTotals = 30_000
+
+    /// Adds the totals of a day. If the file has several of one type, the last one counts.
     mutating func add(_ day: [DailyTotal]) throws {
-        let some = day.filter { wanted.includes($0) }
-        if some.isEmpty, !day.isEmpty { report.skipped += 1 }
-        totals += some
-        if totals.count >= RecordSink.totalsAtOnce { try flushTotals() }
+        for total in day where wanted.includes(total) {
+            totals[TotalKey(type: total.type, day: total.day)] = total
+        }
+        if totals.count >= RecordSink.mostTotals { try flushTotals() }
     }
 
     private mutating func flushTotals() throws {
         guard !totals.isEmpty else { return }
-        let full = totals
-        totals.removeAll(keepingCapacity: true)
+        let full = totals.values.sorted { ($0.day, $0.type.identifier) < ($1.day, $1.type.identifier) }
+        totals.removeAll()
         guard let writer else {
             report.totals += full.count
             return
@@ -106,6 +114,7 @@ struct RecordSink {
         if !exact.isEmpty {
             let full = exact
             exact = SampleBatch()
+            exactWeight = 0
             try store(full, isExact: true, isCounted: isWhole)
         }
     }
@@ -146,10 +155,9 @@ struct WantedRecords: Sendable {
         (types?.contains(type) ?? true) && (sources?.contains(source.name) ?? true)
     }
 
-    /// Whether a total is wanted. Its day counts as one of universal time.
+    /// Whether a total is wanted. It has no source.
     func includes(_ total: DailyTotal) -> Bool {
-        guard types?.contains(total.type) ?? true, sources == nil else { return false }
-        return range == .all || DailyTotal.start(of: total.day).map { includes(start: $0.nanoseconds) } ?? false
+        (types?.contains(total.type) ?? true) && sources == nil && total.belongs(to: range)
     }
 
     @inline(__always)

@@ -25,11 +25,17 @@ struct ElementScanner {
     }
 
     private(set) var element = ExportElement()
+    /// Whether the element itself may hold text, as those of unknown kinds may.
+    private let takesText: Bool
     private var open: [Range<Int>] = []
 
     private static let commentStart = Array("<!--".utf8)
     private static let commentEnd = Array("-->".utf8)
+    private static let sectionStart = Array("<![CDATA[".utf8)
+    private static let sectionEnd = Array("]]>".utf8)
     private static let instructionEnd = Array("?>".utf8)
+
+    init(takesText: Bool = false) { self.takesText = takesText }
 
     /// Reads the element that begins at a place, which holds `<`.
     mutating func step(_ bytes: borrowing Span<UInt8>, at start: Int) -> Step {
@@ -52,9 +58,14 @@ struct ElementScanner {
         open.append(element.nodes[0].name)
         var place = first
         while true {
-            place = bytes.skippingSpace(from: place)
+            // Elements of an export hold elements only. What others hold nobody knows.
+            if takesText || open.count > 1 && !ExportName.isOfRecords(open[1], in: bytes) {
+                guard let next = skippingText(bytes, from: place) else { return .incomplete }
+                place = next
+            } else {
+                place = bytes.skippingSpace(from: place)
+            }
             guard place < bytes.count else { return .incomplete }
-            // Elements of an export hold elements only.
             guard bytes[place] == 0x3C else { return .broken }
             switch tag(bytes, at: place, depth: open.count) {
             case .incomplete: return .incomplete
@@ -79,6 +90,22 @@ struct ElementScanner {
         }
     }
 
+    /// Returns the next place with a tag, behind text and sections of text; `nil` if the bytes end before.
+    private func skippingText(_ bytes: borrowing Span<UInt8>, from start: Int) -> Int? {
+        var place = start
+        while place < bytes.count {
+            if bytes[place] != 0x3C {
+                place += 1
+            } else if bytes.matches(ElementScanner.sectionStart, at: place) {
+                guard let end = bytes.firstPlace(of: ElementScanner.sectionEnd, from: place) else { return nil }
+                place = end + ElementScanner.sectionEnd.count
+            } else {
+                return place
+            }
+        }
+        return nil
+    }
+
     /// Whether the last tag may stand where it stands: an element of the top level within another one means that the
     /// other one was never closed.
     private func fits(_ bytes: borrowing Span<UInt8>) -> Bool {
@@ -88,7 +115,7 @@ struct ElementScanner {
     }
 
     /// How deep elements lie within each other at most; those of Apple have three levels.
-    private static let deepest = 8
+    static let deepest = 32
 
     private func same(_ bytes: borrowing Span<UInt8>, _ left: Range<Int>, _ right: Range<Int>) -> Bool {
         guard left.count == right.count else { return false }

@@ -20,8 +20,12 @@ enum ExactKeys {
     /// Holds the whole sample as JSON.
     static let sample = "HealthKVSample"
 
+    /// Reads a sample; `nil` if it is none that a store holds.
     static func sample(of text: String) -> Sample? {
-        try? JSONDecoder().decode(Sample.self, from: Data(text.utf8))
+        guard let sample = try? JSONDecoder().decode(Sample.self, from: Data(text.utf8)),
+            (try? sample.validate()) != nil
+        else { return nil }
+        return sample
     }
 
     static func text(of sample: Sample) throws -> String {

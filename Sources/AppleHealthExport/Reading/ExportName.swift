@@ -53,6 +53,21 @@ struct ExportName: Sendable {
     static let appleStandHours = ExportName("appleStandHours")
     static let appleStandHoursGoal = ExportName("appleStandHoursGoal")
 
+    /// The names that elements within a record, workout or correlation have.
+    static let ofRecords: Set<[UInt8]> = Set(known.map(\.bytes))
+    private static let known: [ExportName] = [
+        .metadataEntry, .beats, .beat, .record, .workoutEvent, .workoutStatistics, .workoutActivity, .workoutRoute,
+        ExportName("FileReference"),
+    ]
+
+    /// Whether bytes are one of these names.
+    static func isOfRecords(_ range: Range<Int>, in bytes: borrowing Span<UInt8>) -> Bool {
+        for name in known where name.bytes.count == range.count && bytes.matches(name.bytes, at: range.lowerBound) {
+            return true
+        }
+        return false
+    }
+
     /// Whether this is the name of a node.
     func isName(of node: ExportNode, in bytes: borrowing Span<UInt8>) -> Bool {
         node.name.count == self.bytes.count && bytes.matches(self.bytes, at: node.name.lowerBound)

@@ -1,6 +1,6 @@
 import HealthModel
 
-/// Texts of any length among the local data of a sample: one that is longer than a value may be stands in several.
+/// Texts of any length among the local data of a sample. A text that is too long for one value is kept in several.
 enum LocalText {
     /// Sets a text under a key; its further parts under the key with a number.
     static func set(_ text: String, as key: String, in local: inout [String: MetadataValue]) {

@@ -10,6 +10,11 @@ struct RecordReader {
     /// Why an element is no record.
     struct Refusal: Error { let reason: String }
 
+    /// What stood within records and was too long to be kept, by kind, with its bytes.
+    var keptOut: [(kind: String, bytes: Int)] = []
+
+    /// Room for the keys of long texts beside the texts.
+    private static let roomForKeys = 4_096
     /// Texts that are remembered of each kind.
     private static let mostTexts = 10_000
 
@@ -34,7 +39,7 @@ struct RecordReader {
             source: source.source)
         record.device = source.device
         record.created = try created(element, node, bytes)
-        try readChildren(of: element, number, bytes, into: &record, &isMended)
+        readChildren(of: element, number, bytes, into: &record, &isMended)
         try RecordReader.validate(record)
         return record
     }
@@ -109,38 +114,44 @@ struct RecordReader {
     mutating func readChildren(
         of element: ExportElement, _ number: Int, _ bytes: borrowing Span<UInt8>, into record: inout ImportedRecord,
         besides others: [ExportName] = [], _ isMended: inout Bool
-    ) throws(Refusal) {
+    ) {
         let depth = element.nodes[number].depth
         var (beats, unknown) = ("", "")
+        var isInBeats = false
         for child in element.nodes[(number + 1)...] {
             guard child.depth > depth else { break }
+            if child.depth == depth + 1 { isInBeats = ExportName.beats.isName(of: child, in: bytes) }
             if ExportName.metadataEntry.isName(of: child, in: bytes), child.depth == depth + 1 {
                 guard let entry = metadata(element, child, bytes, &isMended) else {
                     isMended = true
                     continue
                 }
                 RecordReader.set(entry.key, entry.text, in: &record)
-            } else if ExportName.beat.isName(of: child, in: bytes) {
+            } else if isInBeats, ExportName.beat.isName(of: child, in: bytes) {
                 let rate = text(.bpm, element, child, bytes, &isMended) ?? ""
                 let time = text(.time, element, child, bytes, &isMended) ?? ""
                 beats += beats.isEmpty ? "\(rate) \(time)" : "; \(rate) \(time)"
-            } else if child.depth == depth + 1, !ExportName.beats.isName(of: child, in: bytes),
+            } else if child.depth == depth + 1, !isInBeats,
                 !others.contains(where: { $0.isName(of: child, in: bytes) })
             {
                 unknown += (unknown.isEmpty ? "" : "\n") + RecordReader.raw(bytes, child, &isMended)
             }
         }
         if beats.isEmpty, unknown.isEmpty { return }
-        guard beats.utf8.count + unknown.utf8.count < Sample.metadataLimit - 4_096 else {
-            throw Refusal(reason: "what stands within it is longer than 1 MB")
+        var room = Sample.metadataLimit - RecordReader.roomForKeys
+        for (text, key) in [(beats, ExactKeys.beats), (unknown, ExactKeys.elements)] where !text.isEmpty {
+            guard text.utf8.count <= room else {
+                keptOut.append((key, text.utf8.count))
+                continue
+            }
+            room -= text.utf8.count
+            LocalText.set(text, as: key, in: &record.local)
         }
-        if !beats.isEmpty { LocalText.set(beats, as: ExactKeys.beats, in: &record.local) }
-        if !unknown.isEmpty { LocalText.set(unknown, as: ExactKeys.elements, in: &record.local) }
     }
 
     /// Returns an element as it stands in the file.
     private static func raw(_ bytes: borrowing Span<UInt8>, _ node: ExportNode, _ isMended: inout Bool) -> String {
-        var scanner = ElementScanner()
+        var scanner = ElementScanner(takesText: true)
         var range = node.tag
         if case .element = scanner.step(bytes, at: node.tag.lowerBound) { range = scanner.element.range }
         let raw = bytes.copied(range)
@@ -149,8 +160,9 @@ struct RecordReader {
         return String(decoding: raw, as: UTF8.self)
     }
 
-    /// Refuses what no store holds.
+    /// Refuses what no store holds. A record that carries a whole sample counts for nothing beside it.
     static func validate(_ record: ImportedRecord) throws(Refusal) {
+        if record.metadata[ExactKeys.sample] != nil { return }
         do {
             try record.sample.validate()
         } catch {

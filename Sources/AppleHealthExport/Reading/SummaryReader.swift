@@ -6,8 +6,8 @@ struct SummaryReader {
     /// When the file was written; `nil` until that was read.
     private var written: (time: Instant, day: String)?
 
-    /// One ring: the attributes of its total and goal, and what they measure. The unit of minutes and hours stands
-    /// nowhere.
+    /// One ring: the attributes of its total and goal, and what they measure. Exports do not name the units of minutes
+    /// and hours.
     struct Ring {
         let total: ExportName
         let goal: ExportName
@@ -39,7 +39,7 @@ struct SummaryReader {
         let node = element.nodes[0]
         guard let day = reader.text(.dateComponents, element, node, bytes, &isMended),
             let start = DailyTotal.start(of: day)
-        else { throw RecordReader.Refusal(reason: "its day is none") }
+        else { throw RecordReader.Refusal(reason: "its day is missing or no date") }
         var totals: [DailyTotal] = []
         for ring in SummaryReader.rings {
             let value = try SummaryReader.number(ring.total, element, bytes)
@@ -51,7 +51,7 @@ struct SummaryReader {
             }
             let total = DailyTotal(
                 peer: .appleHealthExport, type: ring.type, day: day, zone: DailyTotal.floatingZone, value: value,
-                goal: goal, unit: unit, isComplete: written.map { day < $0.day } ?? true,
+                goal: goal, unit: unit, isComplete: written.map { day < $0.day } ?? false,
                 time: written?.time ?? start + DailyTotal.nanosecondsOfDay)
             do { try total.validate() } catch { throw RecordReader.Refusal(reason: "no store holds it: \(error)") }
             totals.append(total)
@@ -79,7 +79,17 @@ extension PeerID {
 extension DailyTotal {
     static let nanosecondsOfDay = 86_400 * Instant.nanosecondsPerSecond
 
-    /// Returns when a day begins in universal time; `nil` if the text is no day.
+    /// Whether the day belongs to a range of times: its eleventh hour in universal time decides, which is on the same
+    /// day in all zones from 11 hours behind to 12 ahead.
+    func belongs(to range: TimeRange) -> Bool {
+        guard range != .all else { return true }
+        return DailyTotal.start(of: day).map { start in
+            let middle = start + 11 * 3_600 * Instant.nanosecondsPerSecond
+            return middle >= range.from && middle < range.to
+        } ?? false
+    }
+
+    /// Returns when a day begins in universal time; `nil` if the text is not a day.
     static func start(of day: String) -> Instant? {
         let text = Array((day + " 00:00:00 +0000").utf8)
         guard text.count == ExportDates.length else { return nil }

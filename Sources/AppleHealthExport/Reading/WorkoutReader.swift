@@ -44,7 +44,7 @@ struct WorkoutReader {
             end: Instant(nanoseconds: end), source: source.source)
         record.device = source.device
         record.created = try reader.created(element, node, bytes)
-        try reader.readChildren(
+        reader.readChildren(
             of: element, 0, bytes, into: &record, besides: WorkoutReader.parts, &isMended)
         record.workout = workout
         try RecordReader.validate(record)

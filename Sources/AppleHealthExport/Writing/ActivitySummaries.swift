@@ -24,14 +24,27 @@ struct ActivitySummaries {
     }
 
     /// Returns the date of an export whose last sample starts at a time. An import takes the days before it as
-    /// complete, so it is on no day before or of a complete one.
+    /// complete and no others, so it is behind each complete day, and on the last incomplete one unless later samples
+    /// show that the day is over.
     func exportDate(after last: Instant, _ line: ExportLine) -> Instant {
-        let date = max(last, read ?? last)
-        let complete = days.filter { $0.value.values.contains(where: \.isComplete) }.keys.max()
-        guard let complete, complete >= line.day(of: date), let start = DailyTotal.start(of: complete) else {
-            return date
+        guard let read else { return last }
+        let date = max(last, read)
+        func end(of day: String) -> Instant? {
+            DailyTotal.start(of: day).map {
+                $0 + (DailyTotal.nanosecondsOfDay - Int64(line.offset) * Instant.nanosecondsPerSecond)
+            }
         }
-        return start + (DailyTotal.nanosecondsOfDay - Int64(line.offset) * Instant.nanosecondsPerSecond)
+        if let day = days.filter({ $0.value.values.contains { !$0.isComplete } }).keys.max(), day < line.day(of: date),
+            last < read + DailyTotal.nanosecondsOfDay, let end = end(of: day)
+        {
+            return end + (0 - Instant.nanosecondsPerSecond)
+        }
+        if let day = days.filter({ $0.value.values.contains(where: \.isComplete) }).keys.max(),
+            day >= line.day(of: date), let end = end(of: day)
+        {
+            return end
+        }
+        return date
     }
 
     /// Writes the days in their order. What was incomplete is written only in an export of that day.

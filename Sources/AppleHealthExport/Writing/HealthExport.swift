@@ -232,10 +232,9 @@ public struct HealthExport: Sendable {
             && sample.start >= range.from && sample.start < range.to
     }
 
-    /// Whether a total is wanted. It has no source, and its day counts as one of universal time.
+    /// Whether a total is wanted. It has no source.
     private func includes(_ total: DailyTotal) -> Bool {
-        guard types?.contains(total.type) ?? true, sources == nil else { return false }
-        return DailyTotal.start(of: total.day).map { $0 >= range.from && $0 < range.to } ?? false
+        (types?.contains(total.type) ?? true) && sources == nil && total.belongs(to: range)
     }
 
     /// Calls `body` with all wanted samples, by type and time.

@@ -128,6 +128,7 @@ struct SampleWriter {
             line.indent(depth + 1)
             line.append("</WorkoutActivity>\n")
         }
+        append(beats: SampleWriter.beats(of: sample), depth: depth + 1)
         append(elements: SampleWriter.elements(of: sample), depth: depth + 1)
         line.indent(depth)
         line.append("</Workout>\n")
@@ -222,18 +223,9 @@ struct SampleWriter {
         line.append("\n")
     }
 
-    /// Returns the elements that an import kept as they stood; `nil` if there are none, or if they are none.
+    /// Returns the elements that an import kept as they stood; `nil` if there are none that may be written.
     private static func elements(of sample: Sample) -> String? {
-        guard let text = LocalText.text(ExactKeys.elements, in: sample.local) else { return nil }
-        let bytes = Array(text.utf8)
-        var (scanner, place) = (ElementScanner(), 0)
-        repeat {
-            guard place < bytes.count, bytes[place] == 0x3C, case .element = scanner.step(bytes.span, at: place),
-                !scanner.element.isMended, TopLevel.name(bytes.span, scanner.element.nodes[0].name) == nil
-            else { return nil }
-            place = bytes.span.skippingSpace(from: scanner.element.range.upperBound)
-        } while place < bytes.count
-        return text
+        LocalText.text(ExactKeys.elements, in: sample.local).flatMap { Fragment.isWhole($0) ? $0 : nil }
     }
 
     private static func beats(of sample: Sample) -> [(rate: String, time: String)] {

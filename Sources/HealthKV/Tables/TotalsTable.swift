@@ -103,6 +103,16 @@ extension SampleReading where Self: ~Copyable {
             prefix: TotalsTable.prefix(peer, number, snapshot.header.hashKey), as: DailyTotal.self, in: snapshot)
     }
 
+    /// Returns the total that a peer gave of a day.
+    package func total(of type: SampleType, peer: PeerID, day: String) throws -> DailyTotal? {
+        let snapshot = snapshot
+        guard let day = CivilTime.day(day), let number = try NameTable.number(of: type, in: snapshot) else {
+            return nil
+        }
+        return try PeerTables.record(
+            TotalsTable.key(peer, number, day, snapshot.header.hashKey), as: DailyTotal.self, in: snapshot)
+    }
+
     /// Returns a peer's totals beside the sums of the store's samples, to show differences.
     ///
     /// ```swift
@@ -132,7 +142,8 @@ extension SampleReading where Self: ~Copyable {
             }
             guard bounds.from >= from, bounds.from < to else { continue }
             let own = try statistics(of: type, from: bounds.from, to: bounds.to, unit: total.unit)
-            let sum = own.hasData ? own.sum ?? own.average : nil
+            // A category's numbers stand for cases; there is nothing to compare.
+            let sum = own.hasData && type.kind != .category ? own.sum ?? own.average : nil
             let range = TimeRange(from: bounds.from, to: bounds.to)
             try body(DailyTotalComparison(total: total, range: range, count: own.count, own: sum))
         }

@@ -202,3 +202,16 @@ struct PrintedValue {
         return half
     }
 }
+
+extension DailyTotal {
+    /// Whether two readings tell the same, both printed, in whatever units.
+    package func isPrinted(as other: DailyTotal) -> Bool {
+        func isSame(_ mine: Double?, _ its: Double?) -> Bool {
+            guard let mine, let its else { return mine == nil && its == nil }
+            return PrintedValue(mine, unit).isSame(as: PrintedValue(its, other.unit), bothPrinted: true, of: type)
+        }
+        if unit == other.unit { return isSameReading(as: other) }
+        return day == other.day && zone == other.zone && isComplete == other.isComplete
+            && isSame(value, other.value) && isSame(goal, other.goal)
+    }
+}

@@ -62,6 +62,57 @@ struct ActivitySummaryTests {
         #expect(exercise.value == 45 && exercise.isComplete)
     }
 
+    @Test("The last of several summaries of a day counts, in any unit, and a second import changes nothing")
+    func twice() throws {
+        let elements = [
+            summary("2024-06-28", energy: "100"), summary("2024-06-27"), summary("2024-06-28", energy: "200"),
+        ]
+        #expect(try bench.take(elements).totals == 6)
+        #expect(try totals(.activeEnergyBurned).map(\.value) == [412.25, 200])
+        #expect(try bench.take(elements).totals == 0)
+        #expect(try totals(.activeEnergyBurned).map(\.value) == [412.25, 200])
+        // 200 kcal are 836.8 kJ, and 450 are 1882.8.
+        let other = summary("2024-06-28", energy: "836.8", of: "1882.8", unit: "kJ")
+        #expect(try bench.take([other]).totals == 0)
+        #expect(try bench.take([summary("2024-06-28", energy: "840", of: "1882.8", unit: "kJ")]).totals == 1)
+    }
+
+    @Test("Without a date of the export no day is known to be over; a broken one is mended")
+    func dates() throws {
+        let bare = Export.document([summary("2024-06-28")])
+        let line = " <ExportDate value=\"2024-06-30 08:00:00 +0200\"/>\n"
+        try bench.take(text: bare.replacing(line, with: ""))
+        #expect(try totals(.appleStandHour).map(\.isComplete) == [false])
+        let report = try bench.take(text: bare.replacing(line, with: line.replacing("/>", with: ">")))
+        #expect(report.mended == 1)
+        #expect(try totals(.appleStandHour).map(\.isComplete) == [true])
+    }
+
+    @Test("An evening in America is still the day of the export, wherever it is written again")
+    func evening() throws {
+        let text = Export.document([summary("2024-06-29"), summary("2024-06-30", exercise: "2")])
+            .replacing("2024-06-30 08:00:00 +0200", with: "2024-06-30 20:00:00 -0700")
+        try bench.take(text: text)
+        for hours in [-7, 0, 12] { try expectSameTotals(offset: hours, days: 2) }
+    }
+
+    @Test("Ranges take the days of the zone in which they were meant")
+    func ranges() throws {
+        var task = HealthImport()
+        let days = (26...30).map { summary("2024-06-\($0)") }
+        // 28 to 30 June in Los Angeles, then in Auckland.
+        for (from, to) in [
+            ("2024-06-28T07:00:00Z", "2024-06-30T07:00:00Z"), ("2024-06-27T12:00:00Z", "2024-06-29T12:00:00Z"),
+        ] {
+            task.range = TimeRange(from: try #require(Instant(from)), to: try #require(Instant(to)))
+            let store = try SampleStore.open(at: bench.folder.path + "/\(from)")
+            let path = try bench.file("days.xml", Array(Export.document(days).utf8))
+            try task.run(path, into: store)
+            #expect(try totals(.appleStandHour, in: store).map(\.day) == ["2024-06-28", "2024-06-29"])
+            try store.close()
+        }
+    }
+
     @Test("Options, dry runs and broken summaries are as with records")
     func options() throws {
         var task = HealthImport()
@@ -73,7 +124,8 @@ struct ActivitySummaryTests {
         #expect(try bench.take([summary("2024-06-28")], task).totals == 1)
         task = HealthImport()
         task.sources = ["Watch"]
-        #expect(try bench.take([summary("2024-06-27")], task).skipped == 1)
+        let none = try bench.take([summary("2024-06-27")], task)
+        #expect(none.totals == 0 && none.skipped == 0)
         task = HealthImport()
         task.range.from = try #require(Instant("2024-06-29T00:00:00Z"))
         #expect(try bench.take([summary("2024-06-28"), summary("2024-06-29")], task).totals == 3)
@@ -111,17 +163,18 @@ struct ActivitySummaryTests {
     }
 
     /// Exports with an offset from universal time and compares what an import of that gives.
-    private func expectSameTotals(offset hours: Int) throws {
+    private func expectSameTotals(offset hours: Int, days: Int = 3) throws {
         var task = HealthExport()
         task.secondsFromGMT = hours * 3_600
         let path = bench.folder.path + "/\(hours).xml"
-        #expect(try task.write(bench.store, to: path).totals == 9)
-        #expect(try String(contentsOfFile: path, encoding: .utf8).split(separator: "<ActivitySummary ").count == 4)
+        #expect(try task.write(bench.store, to: path).totals == 3 * days)
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        #expect(text.split(separator: "<ActivitySummary ").count == days + 1)
         let other = try SampleStore.open(at: bench.folder.path + "/other\(hours)")
         try HealthImport().run(path, into: other)
         for type in [SampleType.activeEnergyBurned, .appleExerciseTime, .appleStandHour] {
             let (known, found) = (try totals(type), try totals(type, in: other))
-            #expect(found.count == 3 && zip(found, known).allSatisfy { $0.isSameReading(as: $1) }, "\(hours)")
+            #expect(found.count == days && zip(found, known).allSatisfy { $0.isSameReading(as: $1) }, "\(hours)")
         }
         try other.close()
     }

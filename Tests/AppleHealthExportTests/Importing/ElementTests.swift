@@ -78,28 +78,93 @@ struct ElementTests {
         try other.close()
     }
 
-    @Test("What stands within a record is kept up to 1 MB, beats as well, and a longer record is not taken")
-    func longTexts() throws {
-        func record(_ day: Int, beats count: Int) -> String {
-            let beats = (0..<count).map { beat in
-                "   <InstantaneousBeatsPerMinute bpm=\"\(60 + beat % 40)\" time=\"6:14:\(10 + beat % 50).94 PM é\"/>"
-            }
-            return Export.record(
-                "HKQuantityTypeIdentifierHeartRateVariabilitySDNN", "41.5", "ms", Export.date(day, "08:00:00"),
-                metadata: [("a", "b")]
-            ).replacing(
-                " </Record>",
-                with: "  <HeartRateVariabilityMetadataList>\n\(beats.joined(separator: "\n"))\n"
-                    + "  </HeartRateVariabilityMetadataList>\n </Record>")
+    /// A record with many beats.
+    private func record(_ day: Int, beats count: Int) -> String {
+        let beats = (0..<count).map { beat in
+            "   <InstantaneousBeatsPerMinute bpm=\"\(60 + beat % 40)\" time=\"6:14:\(10 + beat % 50).94 PM é\"/>"
         }
+        return Export.record(
+            "HKQuantityTypeIdentifierHeartRateVariabilitySDNN", "41.5", "ms", Export.date(day, "08:00:00"),
+            metadata: [("a", "b")]
+        ).replacing(
+            " </Record>",
+            with: "  <HeartRateVariabilityMetadataList>\n\(beats.joined(separator: "\n"))\n"
+                + "  </HeartRateVariabilityMetadataList>\n </Record>")
+    }
+
+    @Test("What stands within a record is kept up to 1 MB, beats as well; what is longer is left out and counted")
+    func longTexts() throws {
         let report = try bench.take([record(1, beats: 40_000), record(2, beats: 60_000)])
-        #expect(report.inserted == 1 && report.quarantined == 1)
+        #expect(report.inserted == 2 && report.quarantined == 0)
+        #expect(report.keptOut.map(\.key) == [ExactKeys.beats] && report.keptOut[ExactKeys.beats]?.count == 1)
         let sample = try #require(try bench.samples(.heartRateVariabilitySDNN).first)
         let beats = try #require(LocalText.text(ExactKeys.beats, in: sample.local))
         #expect(beats.split(separator: "; ").count == 40_000 && beats.hasSuffix(" PM é") && sample.local.count > 10)
         let path = bench.folder.path + "/out.xml"
         #expect(try HealthExport().write(bench.store, to: path).detailsLost == 0)
+        #expect(try HealthImport().run(path, into: bench.store).unchanged == 2)
+        // An exact export carries them whole as well.
+        var exact = HealthExport()
+        exact.isExact = true
+        try exact.write(bench.store, to: bench.folder.path + "/exact.xml")
+        let other = try SampleStore.open(at: bench.folder.path + "/other")
+        #expect(try HealthImport().run(bench.folder.path + "/exact.xml", into: other).inserted == 2)
+        let found = try other.blockingRead { try $0.samples(SampleQuery(.heartRateVariabilitySDNN)) }
+        #expect(try found == bench.samples(.heartRateVariabilitySDNN))
+        try other.close()
+    }
+
+    @Test("Text, sections and depth within unknown elements are kept; beats there are none of the record")
+    func unknownText() throws {
+        let inner = """
+            <Note>a &amp; b <![CDATA[ <c> & ]]></Note>
+            <A><B><C><D><E><F><G><H><I><J x="1"/></I></H></G></F></E></D></C></B></A>
+            <Waves><InstantaneousBeatsPerMinute bpm="60" time="1"/></Waves>
+            """
+        let lines = inner.split(separator: "\n").joined(separator: "\n  ")
+        let record = Export.record(
+            "HKQuantityTypeIdentifierHeartRate", "61", "count/min", Export.date(1, "08:00:00"),
+            metadata: [("HKMetadataKeyHeartRateMotionContext", "1")]
+        ).replacing(" </Record>", with: "  \(lines)\n </Record>")
+        let correlation = """
+             <Correlation type="HKCorrelationTypeIdentifierFood" sourceName="A" \
+            creationDate="\(Export.date(2, "08:00:00"))" startDate="\(Export.date(2, "08:00:00"))" \
+            endDate="\(Export.date(2, "08:00:00"))">
+              <Mood scale="3"/>
+             </Correlation>
+            """
+        let report = try bench.take([record, correlation])
+        #expect(report.inserted == 1 && report.mended == 0 && report.quarantined == 0)
+        // A group keeps nothing of its own.
+        #expect(report.keptOut.map(\.key) == ["Mood"])
+        let sample = try #require(try bench.samples(.heartRate).first)
+        #expect(sample.local.count == 1 && LocalText.text(ExactKeys.elements, in: sample.local) == inner)
+        let path = bench.folder.path + "/out.xml"
+        #expect(try HealthExport().write(bench.store, to: path).detailsLost == 0)
         #expect(try HealthImport().run(path, into: bench.store).unchanged == 1)
+    }
+
+    @Test(
+        "Kept elements are written only if every reader of XML takes them, and none as something else",
+        arguments: [
+            ("<A b=\"1\"/>", true), ("<A>x &lt; y<B c='\"'/></A>\n<D/>", true), ("<A b=\"R&D\"/>", false),
+            ("<A b=\"&foo;\"/>", false), ("<A b=\"&#11;\"/>", false), ("<a:b/>", false), ("<1a/>", false),
+            ("<A><!-- x --></A>", false), ("<A><?xml version=\"1.0\"?></A>", false), ("<A></B>", false),
+            ("<A>", false), ("</A>", false), ("<A b=1/>", false), ("<A b=\"1\" b=\"2\"/>", false), ("text", false),
+            ("<A/>text", false), ("<A>]]></A>", false), ("<A b=\"<\"/>", false), ("<A>\u{B}</A>", false),
+            ("<MetadataEntry key=\"HKWasUserEntered\" value=\"1\"/>", false), ("<Record/>", false),
+            ("<A><Record/></A>", false), ("<WorkoutEvent/>", false), ("", true),
+        ])
+    func fragments(text: String, isWritten: Bool) throws {
+        #expect(Fragment.isWhole(text) == isWritten)
+        var sample = Sample(.heartRate, 61, .countPerMinute, at: Instant("2024-05-01T06:00:00Z")!)
+        sample.local[ExactKeys.elements] = .string(text)
+        try bench.store.write { [sample] in _ = try $0.save(sample) }
+        let path = bench.folder.path + "/out.xml"
+        let report = try HealthExport().write(bench.store, to: path)
+        #expect(report.detailsLost == 1)
+        let written = try String(contentsOfFile: path, encoding: .utf8)
+        #expect(text.isEmpty || written.contains(text) == isWritten)
     }
 
     @Test("Categories are read by their names")

@@ -5,8 +5,9 @@ usage: battery.py --kvinspect PATH --scratch DIR --seed N [--short | --long] [--
                   [--only LETTERS] [--planted] [--memory MB] [--speed MB/s]
 
 Checks: a generated files, b imported twice, c other units, e malformations, f kills, g forms of a file, h archives,
-i options, j memory and speed, k exports as others read them. Each check prints one line. With --planted each comparison gets a fault that it must
-notice: a line of truth is dropped, a value is altered, a repetition is left out. Exits with 0 only if all is right.
+i options, j memory and speed, k exports as others read them. Each check prints one line. With --planted each comparison
+gets a fault that it must notice: a line of truth is dropped, a value is altered, a repetition is left out. Exits with 0
+only if all is right.
 """
 import argparse
 import copy
@@ -43,7 +44,7 @@ Check = namedtuple("Check", "letter name function faults")
 
 CHECKS = []
 # What a check returns that needs something that is not here.
-LEFT_OUT = None
+LEFT_OUT = object()
 
 
 def check(letter, name, *faults):

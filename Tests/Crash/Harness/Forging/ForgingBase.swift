@@ -219,6 +219,10 @@ private struct Filling {
                     DailyTotal(
                         peer: peer, type: .stepCount, day: "2023-04-05", zone: "UTC", value: 1_200, unit: .count,
                         isComplete: true, time: time))
+                _ = try txn.setTotal(
+                    DailyTotal(
+                        peer: peer, type: .stepCount, day: "2023-04-06", zone: DailyTotal.floatingZone, value: nil,
+                        goal: 10_000, unit: .count, isComplete: false, time: time))
             }
             try txn.appendAudit(event: "lost", sample: ids[0], displaced: [1, 2, 3])
         }
