@@ -4,40 +4,42 @@ import LMDB
 private final class AsyncRead<Answer: Sendable>: Sendable {
     private enum State {
         case new
-        case waiting(CheckedContinuation<Answer, any Error>)
-        case running(CheckedContinuation<Answer, any Error>)
-        case done
+        case waiting(CheckedContinuation<Void, Never>)
+        case running(CheckedContinuation<Void, Never>)
+        case done(Result<Answer, any Error>)
     }
 
     let cancellation = ReadCancellation()
+    /// The answer passes through the lock, and not through the continuation, whose order the thread sanitizer does not
+    /// see if the answer comes before the task waits.
     private let state = Monitor(State.new)
 
     /// Begins to wait. Returns `false` if the task was cancelled before.
-    func wait(_ continuation: CheckedContinuation<Answer, any Error>) -> Bool {
+    func wait(_ continuation: CheckedContinuation<Void, Never>) -> Bool {
         let isNew = state.withLock { state in
             guard case .new = state else { return false }
             state = .waiting(continuation)
             return true
         }
-        if !isNew { continuation.resume(throwing: CancellationError()) }
+        if !isNew { continuation.resume() }
         return isNew
     }
 
     /// Ends a read that has not begun, and tells one that runs to end.
     func cancel() {
         cancellation.cancel()
-        let waiting: CheckedContinuation<Answer, any Error>? = state.withLock { state in
+        let waiting: CheckedContinuation<Void, Never>? = state.withLock { state in
             switch state {
             case .new:
-                state = .done
+                state = .done(.failure(CancellationError()))
                 return nil
             case .waiting(let continuation):
-                state = .done
+                state = .done(.failure(CancellationError()))
                 return continuation
             case .running, .done: return nil
             }
         }
-        waiting?.resume(throwing: CancellationError())
+        waiting?.resume()
     }
 
     func run(_ read: () throws -> Answer) {
@@ -52,18 +54,28 @@ private final class AsyncRead<Answer: Sendable>: Sendable {
 
     /// Gives the task that waits its result.
     func finish(_ result: Result<Answer, any Error>) {
-        let continuation: CheckedContinuation<Answer, any Error>? = state.withLock { state in
-            defer { state = .done }
+        var result = result
+        if cancellation.isCancelled, case .failure(let error as StoreError) = result, error.code == .cancelled {
+            result = .failure(CancellationError())
+        }
+        let continuation: CheckedContinuation<Void, Never>? = state.withLock { state in
             switch state {
-            case .waiting(let continuation), .running(let continuation): return continuation
+            case .waiting(let continuation), .running(let continuation):
+                state = .done(result)
+                return continuation
             case .new, .done: return nil
             }
         }
-        guard cancellation.isCancelled, case .failure(let error as StoreError) = result, error.code == .cancelled else {
-            continuation?.resume(with: result)
-            return
+        continuation?.resume()
+    }
+
+    /// Returns the result, once the task has waited for it.
+    func answer() throws -> Answer {
+        let result: Result<Answer, any Error>? = state.withLock { state in
+            if case .done(let result) = state { result } else { nil }
         }
-        continuation?.resume(throwing: CancellationError())
+        guard let result else { throw CancellationError() }
+        return try result.get()
     }
 }
 
@@ -74,8 +86,8 @@ extension SampleStore {
     ) async throws -> Answer {
         try checkOpen()
         let read = AsyncRead<Answer>()
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
                 guard read.wait(continuation) else { return }
                 ReaderThreads.shared.perform {
                     read.run {
@@ -91,5 +103,6 @@ extension SampleStore {
         } onCancel: {
             read.cancel()
         }
+        return try read.answer()
     }
 }
