@@ -19,10 +19,10 @@ struct AccessKeeper: SessionJob {
     func noteAvailability(_ availability: PeerAvailability) async throws {
         let (now, known) = (now, try state())
         let isLocked = availability == .locked
-        let since = isLocked ? min(known.lockedSince ?? now, now) : nil
-        // Noted once for each period in which the peer is locked.
+        let since = isLocked ? try lockedSince(known.lockedSince, now) : nil
+        // Noted once for each period in which the peer is locked. A notice from the future tells of none.
         let isTold = since.map { since in
-            known.notices.contains { $0.code == .lockedForLong && $0.time >= since }
+            known.notices.contains { $0.code == .lockedForLong && $0.time >= since && $0.time <= now }
         }
         let isLong = isTold == false && since.map { now >= $0 + .days(1) } ?? false
         if availability != known.availability || since != known.lockedSince || isLong {
@@ -36,6 +36,15 @@ struct AccessKeeper: SessionJob {
                 if isLong { state.note(.lockedForLong, "health data is locked for more than a day", at: now) }
             }
         }
+    }
+
+    /// Returns since when the peer is locked. A time that is ahead, or before the peer was known, was noted with a
+    /// wrong clock.
+    private func lockedSince(_ noted: Instant?, _ now: Instant) throws -> Instant {
+        let name = name
+        let registered = try store.blockingRead { try $0.peer(name)?.registered }
+        guard let noted, noted <= now, noted >= min(registered ?? .distantPast, now) else { return now }
+        return noted
     }
 
     /// Types whose access is granted one by one.

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HealthKVSync
 
-@Suite("Two pieces of work at a time")
+@Suite("Two pieces of work at a time", .timeLimit(.minutes(1)))
 struct TogetherTests {
     private struct Failure: Error {}
 

@@ -183,6 +183,11 @@ struct VanishedSampleTests {
         #expect(try bench.store.blockingRead { try $0.conflicts() }.map(\.displaced.id) == [sample.id])
         try await bench.sync()
         #expect(bench.held == [75])
+        // An app that still shows the sample edits it.
+        _ = try bench.save(73, id: sample.id)
+        try await bench.sync()
+        #expect(bench.held == [75])
+        #expect(try bench.weights == [75])
         try bench.finish()
     }
 
@@ -315,20 +320,28 @@ struct VanishedSampleTests {
         try bench.finish()
     }
 
-    @Test("C7: an edit that lies over an import is laid back when the import was out of sight and comes again")
-    func overlayReturns() async throws {
+    @Test(
+        "C7: an edit that lies over an import is laid back when the import was out of sight and comes again",
+        arguments: ["a comparison shows it", "the feed tells of it"]
+    ) func overlayReturns(way: String) async throws {
         let bench = try Bench()
         try await bench.engine.enable(bench.peer)
         bench.health.save(bench.scale(60, hour: 0))
         let there = bench.health.save(bench.scale(80, hour: 5))
         try await bench.sync()
         try bench.write { _ = try $0.overlay(id: there) { $0.quantity = Quantity(79.5, .kilogram) } }
-        let entry = try #require(bench.health.live.first { $0.sample.id == there }?.sample)
+        let entry = try #require(bench.health.live.first { $0.sample.id == there })
         bench.health.forget(there)
         for _ in 0..<2 { try await bench.engine.reconcile(bench.peer) }
         #expect(try bench.weights == [60])
-        bench.health.restore(there, entry)
-        try await bench.engine.reconcile(bench.peer)
+        if way == "the feed tells of it" {
+            // As a new device does that a cloud fills.
+            bench.health.bringBack(entry)
+            try await bench.sync()
+        } else {
+            bench.health.restore(there, entry.sample)
+            try await bench.engine.reconcile(bench.peer)
+        }
         #expect(try bench.weights.sorted() == [60, 79.5])
         #expect(try bench.store.blockingRead { try $0.sample(id: there) }?.original?.quantity.value == 80)
         try bench.finish()

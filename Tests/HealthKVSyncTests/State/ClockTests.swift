@@ -31,6 +31,31 @@ struct ClockTests {
         try bench.finish()
     }
 
+    @Test("A lock that was noted with a wrong clock raises no notice, and keeps none away", arguments: [true, false])
+    func lock(isBehind: Bool) async throws {
+        let bench = try Bench()
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        let (peer, now) = (bench.peer, bench.clock.now)
+        let wrong = isBehind ? Instant("1970-01-01T00:00:00Z")! : now + .seconds(Self.year)
+        try await bench.store.write { txn in
+            var state = try txn.state(of: peer)
+            (state.availability, state.lockedSince) = (.locked, wrong)
+            if !isBehind { state.note(.lockedForLong, "health data is locked for more than a day", at: wrong) }
+            try txn.setState(state, of: peer)
+        }
+        bench.health.set(availability: .locked)
+        try await bench.sync()
+        let session = try bench.engine.session(peer)
+        #expect(try session.state().lockedSince == now)
+        #expect(try session.state().notices.allSatisfy { $0.time > now })
+        bench.clock.advance(seconds: 90_000)
+        try await bench.sync()
+        let told = try session.state().notices.filter { $0.code == .lockedForLong }
+        #expect(told.map(\.time) == [bench.clock.now])
+        try bench.finish()
+    }
+
     @Test("No time that was noted a year ahead keeps from anything that is done regularly") func noted() async throws {
         var plan = SyncPlan.walkingApp
         plan.types[.stepCount]?.triggers.insert(.hourly)

@@ -32,6 +32,23 @@ struct FeedCondensingTests {
         }
     }
 
+    @Test("Thousands of edits of one sample leave a small store, with the limits of an app") func manyEdits() throws {
+        try withStore { store throws in
+            var sample = Sample(.bodyMass, 70, .kilogram, at: .day(1))
+            for index in 0..<5_000 {
+                sample.quantity.value = 70 + Double(index % 400) / 10
+                try store.save(sample)
+                if index % 500 == 0 { while try store.maintain() {} }
+            }
+            while try store.maintain() {}
+            #expect(try store.feed(since: nil).count == 1)
+            #expect(try records(store) < 1_100)
+            // Change records that nobody condensed took 140 bytes an edit.
+            #expect(try store.info().liveBytes < 350_000)
+            #expect(try store.check().findings.isEmpty)
+        }
+    }
+
     @Test("Samples that were saved one by one share a few records, and any reader is told each of them once, in order")
     func shared() throws {
         var options = tightOptions()

@@ -119,7 +119,9 @@ final class World {
         equalVersionReplaces = options.equalVersionReplaces
         if meetsMore { World.drawMore(&options, &later) }
         let count = random.number(2..<6)
-        let healths = random.pick([0, 1, 1, 2, 2, 2, 2])
+        let drawn = random.pick([0, 1, 1, 2, 2, 2, 2])
+        // Engines that run by themselves meet a cloud in every run.
+        let healths = isLive ? 2 : drawn
         // Members that a replaced correlation deleted are saved again, and a cloud may deliver only their deletion.
         if healths == 2, meetsMore { options.deletingCorrelationDeletesMembers = false }
         let (clock, open) = (clock, options)
