@@ -3,7 +3,7 @@ import LMDB
 
 /// A store that an opened LMDB file holds.
 struct ExistingStore {
-    let tables: Tables
+    let tables: OpenTables
     let storeID: SampleID
     /// The number of the transaction that looked, and the one that the header names.
     private let number: UInt64
@@ -37,7 +37,7 @@ struct ExistingStore {
             guard readOnly else { return nil }
             throw StoreError(.notAStore, path: path, "The file holds no store yet")
         }
-        guard let tables = try Tables(in: transaction, environment) else {
+        guard let tables = try OpenTables(in: transaction, environment) else {
             throw StoreError(.notAStore, path: path, "The file is an LMDB file, but no store")
         }
         guard try !StoreHeader.isRetired(transaction.view, tables) else {

@@ -73,7 +73,7 @@ struct FileReplacement {
     }
 
     /// Removes a file that was prepared by a process that was killed before its commit.
-    func removeLeftover(_ environment: Environment, _ tables: Tables) throws {
+    func removeLeftover(_ environment: Environment, _ tables: OpenTables) throws {
         guard FileSystem.size(of: next) != nil else { return }
         // A process that is about to retire the file holds its write lock.
         let transaction = try environment.beginWrite()

@@ -21,7 +21,7 @@ final class OpenFile: Sendable {
     /// Distinguishes this object from all others of the process, also from those that are gone.
     let number = OpenFile.opened.add(1, ordering: .relaxed).newValue
     let environment: Environment
-    let tables: Tables
+    let tables: OpenTables
     let access: Access
     /// The identities of `data.mdb` and `lock.mdb` when the file was opened.
     let data: FileIdentity
@@ -66,7 +66,7 @@ final class OpenFile: Sendable {
     }
 
     init(
-        environment: Environment, tables: Tables, access: Access, data: FileIdentity, lock: FileIdentity?,
+        environment: Environment, tables: OpenTables, access: Access, data: FileIdentity, lock: FileIdentity?,
         storeID: SampleID
     ) {
         self.environment = environment

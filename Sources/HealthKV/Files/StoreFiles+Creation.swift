@@ -33,9 +33,9 @@ extension StoreFiles {
     }
 
     /// Fills an empty environment with the tables and the header.
-    static func create(_ environment: Environment, _ options: StoreOptions) throws -> Tables {
+    static func create(_ environment: Environment, _ options: StoreOptions) throws -> OpenTables {
         var transaction = try environment.beginWrite()
-        let tables = try Tables(creatingIn: &transaction, environment)
+        let tables = try OpenTables(creatingIn: &transaction, environment)
         var header = options.limits.header ?? StoreHeader(drawing: options.limits.draw)
         header.prunedAt = options.clock().nanoseconds
         header.believedTime = header.prunedAt

@@ -45,7 +45,7 @@ struct StorePlace: Equatable {
         return record.value(table: .meta, key: StorePlace.key, stamp: stamp)
     }
 
-    private static func read(_ view: View, _ tables: Tables) throws -> StorePlace? {
+    private static func read(_ view: View, _ tables: OpenTables) throws -> StorePlace? {
         guard let span = try view.get(tables[.meta], key) else { return nil }
         return try StorePlace(span)
     }
@@ -57,7 +57,7 @@ struct StorePlace: Equatable {
 
     /// Compares the file with its record, and turns a copy into another replica.
     static func settle(
-        _ environment: Environment, _ tables: Tables, _ journal: JournalFile?, _ folder: String,
+        _ environment: Environment, _ tables: OpenTables, _ journal: JournalFile?, _ folder: String,
         _ options: StoreOptions, _ notices: NoticeBoard
     ) throws {
         guard let place = StorePlace(of: StoreFiles.dataPath(in: folder)) else { return }
@@ -90,7 +90,7 @@ struct StorePlace: Equatable {
     }
 
     /// Returns the share of the anchors in the header's sum over the records.
-    private static func sumOfAnchors(_ view: View, _ tables: Tables) throws -> UInt64 {
+    private static func sumOfAnchors(_ view: View, _ tables: OpenTables) throws -> UInt64 {
         var sum: UInt64 = 0
         var cursor = try view.cursor(tables[.anchors])
         while try cursor.next() { sum &+= RecordSum.term(.anchors, cursor.key.copied(), head: cursor.value) }
@@ -99,7 +99,7 @@ struct StorePlace: Equatable {
 
     /// Returns `true` if the file is where it was last written, and is not older than its attribute says.
     private static func isSettled(
-        _ place: StorePlace, _ written: ChangeToken?, _ environment: Environment, _ tables: Tables,
+        _ place: StorePlace, _ written: ChangeToken?, _ environment: Environment, _ tables: OpenTables,
         _ journal: JournalFile?
     ) throws -> Bool {
         var transaction = try environment.beginRead()

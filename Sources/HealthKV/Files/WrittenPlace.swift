@@ -68,7 +68,7 @@ final class WrittenPlace: Sendable {
     /// Returns `true` if the file is an older state than the last one written to it, or has another history. Read the
     /// attribute before the transaction begins; otherwise another writer may write in between.
     static func isRolledBack(
-        _ written: ChangeToken?, _ header: StoreHeader, _ view: View, _ tables: Tables
+        _ written: ChangeToken?, _ header: StoreHeader, _ view: View, _ tables: OpenTables
     ) throws -> Bool {
         guard let written, written.store == header.storeID else { return false }
         if header.epoch < written.epoch { return true }

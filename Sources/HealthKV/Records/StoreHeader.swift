@@ -143,14 +143,14 @@ struct StoreHeader: Sendable, Equatable {
     }
 
     /// Returns `true` if another file has taken the place of the one that the view sees.
-    static func isRetired(_ view: View, _ tables: Tables) throws -> Bool {
+    static func isRetired(_ view: View, _ tables: OpenTables) throws -> Bool {
         guard let span = try view.get(tables[.meta], key) else { return false }
         var record = try RecordReader(span, table: .meta, key: key)
         return try record.read(UInt32.self) == retired
     }
 
     /// Reads the header in a view. The transaction that the view sees must have written it; this is not checked here.
-    static func read(_ view: View, _ tables: Tables) throws -> StoreHeader {
+    static func read(_ view: View, _ tables: OpenTables) throws -> StoreHeader {
         guard let span = try view.get(tables[.meta], key) else { throw FormatError(.truncated, "header of the store") }
         return try StoreHeader(span)
     }

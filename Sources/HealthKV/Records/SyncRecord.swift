@@ -64,5 +64,7 @@ struct StoredSync<Record: SyncRecord>: RecordCodec {
         guard record.belongs(under: key.keyBytes) else { throw FormatError(.misplaced, "key") }
     }
 
-    static func table(_ tables: Tables) -> TypedTable<SyncKey, StoredSync<Record>> { TypedTable(tables[Record.table]) }
+    static func table(_ tables: OpenTables) -> TypedTable<SyncKey, StoredSync<Record>> {
+        TypedTable(tables[Record.table])
+    }
 }

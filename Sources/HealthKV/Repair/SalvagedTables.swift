@@ -7,7 +7,7 @@ import Salvage
 /// Copies the values that were found into the tables of a new file, as they are.
 struct SalvagedTables {
     private let environment: Environment
-    private let tables: Tables
+    private let tables: OpenTables
     /// Values that the next transaction writes.
     private var waiting: [(table: TableCode, key: [UInt8], value: [UInt8])] = []
     private var waitingBytes = 0
@@ -18,7 +18,7 @@ struct SalvagedTables {
     init(_ environment: Environment) throws {
         self.environment = environment
         var transaction = try environment.beginWrite()
-        tables = try Tables(creatingIn: &transaction, environment)
+        tables = try OpenTables(creatingIn: &transaction, environment)
         try transaction.commit()
     }
 

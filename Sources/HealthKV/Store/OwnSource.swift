@@ -10,7 +10,7 @@ enum OwnSource {
     /// The source while no app has named itself.
     static let unnamed = Source(bundle: "", name: "HealthKV")
 
-    static func read(_ view: View, _ tables: Tables) throws -> Source? {
+    static func read(_ view: View, _ tables: OpenTables) throws -> Source? {
         guard let span = try view.get(tables[.meta], key) else { return nil }
         var record = try RecordReader(span, table: .meta, key: key)
         return Source(

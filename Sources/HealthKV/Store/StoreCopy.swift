@@ -46,8 +46,8 @@ enum StoreCopy {
     /// place that fits no file, so that it is recognized as a copy even if it is written over the file that it was made
     /// from.
     static func settle(
-        _ folder: String, compacting: Bool, keepsPlace: Bool = false, _ journal: JournaledCommits, of source: Tables,
-        _ limits: EngineLimits
+        _ folder: String, compacting: Bool, keepsPlace: Bool = false, _ journal: JournaledCommits,
+        of source: OpenTables, _ limits: EngineLimits
     ) throws {
         limits.atCopy?(folder)
         var lmdb = Environment.Options()
@@ -60,7 +60,7 @@ enum StoreCopy {
         // The write below would hide a header that was wrong in the original.
         if !compacting { try verifyHeader(environment, folder) }
         var transaction = try environment.beginWrite()
-        let tables = try Tables(creatingIn: &transaction, environment)
+        let tables = try OpenTables(creatingIn: &transaction, environment)
         try Journal.put(journal, of: source, into: &transaction, tables)
         var header = try StoreHeader.read(transaction.view, tables)
         header.transaction = UInt64(transaction.id)
@@ -76,7 +76,7 @@ enum StoreCopy {
 
     private static func verifyHeader(_ environment: Environment, _ folder: String) throws {
         let transaction = try environment.beginRead()
-        guard let tables = try Tables(in: transaction, environment),
+        guard let tables = try OpenTables(in: transaction, environment),
             try StoreHeader.read(transaction.view, tables).transaction == UInt64(transaction.id)
         else { throw StoreError(.damaged, path: folder, "The copy does not agree with itself") }
     }

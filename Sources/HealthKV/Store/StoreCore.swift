@@ -36,7 +36,7 @@ final class StoreCore: Sendable {
     let removesFolder = Atomic<Bool>(false)
     /// Committed names that transactions learned.
     let names = Monitor(NameBook())
-    let pool = ReadPool()
+    let pool = ContextPool()
     /// The current readers.
     let readers = Monitor(ReaderTable())
     let feedIndex = FeedIndexCache()

@@ -30,7 +30,7 @@ enum ChangeLog {
         try firstRecord(from: commit, snapshot.view, snapshot.tables)
     }
 
-    private static func firstRecord(from commit: UInt64, _ view: View, _ tables: Tables) throws -> ChangeRecord? {
+    private static func firstRecord(from commit: UInt64, _ view: View, _ tables: OpenTables) throws -> ChangeRecord? {
         var cursor = try view.cursor(tables[.changes])
         guard try cursor.seek(key(commit)) else { return nil }
         return try ChangeRecord(cursor.value, key: cursor.key.copied())
@@ -130,7 +130,7 @@ enum ChangeLog {
         try mark(upTo: commit, snapshot.view, snapshot.tables)
     }
 
-    private static func mark(upTo commit: UInt64, _ view: View, _ tables: Tables) throws -> UInt64 {
+    private static func mark(upTo commit: UInt64, _ view: View, _ tables: OpenTables) throws -> UInt64 {
         var cursor = try view.cursor(tables[.changes])
         guard try cursor.seekAtOrBefore(key(commit)) else { return 0 }
         return try ChangeRecord(cursor.value, key: cursor.key.copied()).mark
@@ -146,7 +146,7 @@ enum ChangeLog {
 
     /// Returns how a token relates to the history of a file that is being opened.
     static func fit(
-        of token: ChangeToken, _ header: StoreHeader, _ view: View, _ tables: Tables
+        of token: ChangeToken, _ header: StoreHeader, _ view: View, _ tables: OpenTables
     ) throws -> TokenFit {
         guard token.store == header.storeID else { return .otherStore }
         guard token.epoch == header.epoch else { return .otherEpoch }
@@ -158,7 +158,7 @@ enum ChangeLog {
     }
 
     /// Returns `true` if the record of a commit, or the last one before it, may have been merged into a later one.
-    private static func isForgotten(_ commit: UInt64, _ view: View, _ tables: Tables) throws -> Bool {
+    private static func isForgotten(_ commit: UInt64, _ view: View, _ tables: OpenTables) throws -> Bool {
         guard let record = try firstRecord(from: commit + 1, view, tables) else { return false }
         return record.since > 0 && record.since <= commit
     }

@@ -22,7 +22,7 @@ enum Journal {
     static let nothing = [UInt8](repeating: 0, count: head)
 
     /// Returns the frame of a commit, whose changes a layer has logged.
-    static func frame(of commit: UInt64, _ layer: RecordLayer, after before: JournaledCommits, _ tables: Tables)
+    static func frame(of commit: UInt64, _ layer: RecordLayer, after before: JournaledCommits, _ tables: OpenTables)
         -> [UInt8]
     {
         var writer = ByteWriter(reserving: layer.loggedBytes + 16 * layer.logged + 2 * head)
@@ -64,7 +64,7 @@ enum Journal {
 
     /// Returns `true` if the tables name a file as that of their journal. Only then may it hold commits over them: who
     /// had found no file before looks for it again when the tables have changed, and not earlier.
-    static func isNamed(_ file: JournalFile, in view: View, _ tables: Tables) throws -> Bool {
+    static func isNamed(_ file: JournalFile, in view: View, _ tables: OpenTables) throws -> Bool {
         guard let span = try view.getBeneath(tables[.meta], key) else { return false }
         var record = try RecordReader(span, table: .meta, key: key)
         return try record.read(UInt64.self) == file.inode
@@ -91,7 +91,7 @@ enum Journal {
     ///   - transaction: the number of its snapshot.
     ///   - known: the commits that are already known. If they are those of another snapshot, all of them are read.
     static func commits(
-        in view: View, _ tables: Tables, _ file: JournalFile?, transaction: Int, known: JournaledCommits? = nil
+        in view: View, _ tables: OpenTables, _ file: JournalFile?, transaction: Int, known: JournaledCommits? = nil
     ) throws -> JournaledCommits {
         var found: JournaledCommits
         if let known, known.transaction == transaction {
@@ -118,7 +118,7 @@ enum Journal {
     /// - Parameter followsTables: whether the header in the tables is the one that the journal follows. Otherwise that
     ///   header is lost, and the first frame tells which one it was.
     static func readableCommits(
-        in view: View, _ tables: Tables, _ file: JournalFile, transaction: Int, followsTables: Bool
+        in view: View, _ tables: OpenTables, _ file: JournalFile, transaction: Int, followsTables: Bool
     ) throws -> (commits: JournaledCommits, isWhole: Bool) {
         var found = JournaledCommits(transaction: transaction)
         let header = try StoreHeader.read(view, tables).commit
@@ -173,7 +173,7 @@ enum Journal {
     }
 
     /// Returns the checksum of the header in the tables, after which the first frame comes.
-    private static func base(of view: View, _ tables: Tables) throws -> UInt64 {
+    private static func base(of view: View, _ tables: OpenTables) throws -> UInt64 {
         guard let header = try view.getBeneath(tables[.meta], StoreHeader.key) else {
             throw FormatError(.truncated, "header of the store")
         }
@@ -188,7 +188,7 @@ enum Journal {
     }
 
     /// Lays the changes of a frame over what the commits before it wrote.
-    private static func lay(_ frame: [UInt8], over layer: RecordLayer, _ view: View, _ tables: Tables) throws {
+    private static func lay(_ frame: [UInt8], over layer: RecordLayer, _ view: View, _ tables: OpenTables) throws {
         var record = RecordReader(fields: frame.rawBytes)
         _ = try record.readSpan(head)
         while !record.isAtEnd {
@@ -211,7 +211,7 @@ enum Journal {
     /// Moves the records of the journal into the tables, in a transaction that belongs to no open store and has changed
     /// nothing yet. The caller rewrites the header.
     static func moveToTables(
-        in transaction: inout LMDB.WriteTransaction, _ tables: Tables, _ file: JournalFile?
+        in transaction: inout LMDB.WriteTransaction, _ tables: OpenTables, _ file: JournalFile?
     ) throws {
         let journal = try commits(in: transaction.view, tables, file, transaction: transaction.id - 1)
         guard journal.count > 0 else { return }
@@ -222,7 +222,8 @@ enum Journal {
     /// Puts what lies over the tables of a store into the tables of a copy, if the copy was made of these tables: a
     /// later copy has it already.
     static func put(
-        _ journal: JournaledCommits, of source: Tables, into transaction: inout LMDB.WriteTransaction, _ tables: Tables
+        _ journal: JournaledCommits, of source: OpenTables, into transaction: inout LMDB.WriteTransaction,
+        _ tables: OpenTables
     ) throws {
         guard let layer = journal.layer, try base(of: transaction.view, tables) == journal.base else { return }
         try transaction.put(layer, of: source.all, into: tables.all)

@@ -37,7 +37,7 @@ enum NameTable {
     }
 
     /// Returns the bytes of the name with a number. If the first copy is damaged, scans the second one for the number.
-    static func bytes(_ kind: NameKind, _ number: UInt32, _ view: View, _ tables: Tables) throws -> [UInt8]? {
+    static func bytes(_ kind: NameKind, _ number: UInt32, _ view: View, _ tables: OpenTables) throws -> [UInt8]? {
         let key = NameTable.key(kind, number)
         do {
             if let span = try view.get(tables[.names], key) { return try NameTable.read(span, .names, key: key).1 }
@@ -48,7 +48,7 @@ enum NameTable {
     }
 
     private static func reverseScan(
-        _ kind: NameKind, _ number: UInt32, _ view: View, _ tables: Tables
+        _ kind: NameKind, _ number: UInt32, _ view: View, _ tables: OpenTables
     ) throws -> [UInt8]? {
         var cursor = try view.cursor(tables[.namesReverse])
         var found = try cursor.seek([kind.rawValue])
@@ -64,7 +64,7 @@ enum NameTable {
 
     /// Returns the number of a name.
     static func number(
-        _ kind: NameKind, _ bytes: [UInt8], _ hashKey: KeyedHash, _ view: View, _ tables: Tables
+        _ kind: NameKind, _ bytes: [UInt8], _ hashKey: KeyedHash, _ view: View, _ tables: OpenTables
     ) throws -> UInt32? {
         let key = NameTable.reverseKey(kind, bytes, hashKey)
         guard let span = try view.get(tables[.namesReverse], key) else { return nil }
@@ -75,7 +75,7 @@ enum NameTable {
 
     /// Returns the number of a source.
     static func number(
-        of source: SourceIdentity, _ hashKey: KeyedHash, _ view: View, _ tables: Tables
+        of source: SourceIdentity, _ hashKey: KeyedHash, _ view: View, _ tables: OpenTables
     ) throws -> UInt32? {
         // A store that was written before sources were found by bundle alone has them under bundle and name.
         for bytes in [NameCoding.key(of: source), NameCoding.encode(source: source)] {
@@ -89,7 +89,7 @@ enum NameTable {
     }
 
     /// Returns the numbers of a kind, ascending.
-    static func numbers(_ kind: NameKind, _ view: View, _ tables: Tables) throws -> [UInt32] {
+    static func numbers(_ kind: NameKind, _ view: View, _ tables: OpenTables) throws -> [UInt32] {
         var numbers: [UInt32] = []
         var cursor = try view.cursor(tables[.names])
         var found = try cursor.seek([kind.rawValue])
@@ -103,7 +103,7 @@ enum NameTable {
     }
 
     /// Returns the number for the next new name of a kind.
-    static func nextNumber(_ kind: NameKind, _ view: View, _ tables: Tables) throws -> UInt32 {
+    static func nextNumber(_ kind: NameKind, _ view: View, _ tables: OpenTables) throws -> UInt32 {
         var cursor = try view.cursor(tables[.names])
         guard try cursor.seekAtOrBefore(NameTable.key(kind, .max)) else { return kind.firstNumber }
         let key = cursor.key.copied()

@@ -30,7 +30,7 @@ enum SessionTable {
 
     /// Returns the last commits of earlier sessions, in order; none if the record is damaged, because it may be begun
     /// again at any time.
-    static func read(_ view: View, _ tables: Tables) throws -> [CommitStamp] {
+    static func read(_ view: View, _ tables: OpenTables) throws -> [CommitStamp] {
         guard let span = try view.get(tables[.upkeep], key) else { return [] }
         return (try? ended(span)) ?? []
     }

@@ -5,7 +5,7 @@ import LMDB
 /// What a transaction has beside its view: the tables, its state, and the caches of the process. It belongs to one
 /// transaction and one thread.
 final class ReadContext {
-    let tables: Tables
+    let tables: OpenTables
     let path: String
     /// The commits that lie over the tables.
     var journal: JournaledCommits
@@ -37,7 +37,7 @@ final class ReadContext {
     var latest: [UInt32: Sample] = [:]
 
     init(
-        tables: Tables, path: String, journal: JournaledCommits, header: StoreHeader, names: NameBook,
+        tables: OpenTables, path: String, journal: JournaledCommits, header: StoreHeader, names: NameBook,
         verified: VerifiedBlocks?, feedIndex: FeedIndexCache?
     ) {
         self.tables = tables

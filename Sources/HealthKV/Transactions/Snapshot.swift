@@ -26,7 +26,7 @@ public struct Snapshot: ~Escapable {
 
     /// The folder of the store, for errors.
     var path: String { held.path }
-    var tables: Tables { context.tables }
+    var tables: OpenTables { context.tables }
     var header: StoreHeader { context.state.header }
 
     func damaged(_ what: Damage) -> StoreError {

@@ -12,7 +12,7 @@ struct Schedule: SessionJob {
     func isPushDue() throws -> Bool {
         let (name, now, followsFeed) = (name, now, peer.keepsRecords)
         let longest = options.longestDelay
-        guard plan.pushesOnChange, try core.foreignLease() == nil else { return false }
+        guard plan.pushesOnChange, try core.lease.foreignEnd() == nil else { return false }
         return try store.read { txn in
             let state = try txn.state(of: name)
             guard state.isEnabled, state.nextTry.map({ $0.isDue(at: now, longest: longest) }) ?? true
@@ -32,7 +32,7 @@ struct Schedule: SessionJob {
         let (name, now, followsFeed) = (name, now, peer.keepsRecords)
         let (plan, slow, feeds) = (plan, options.slowDelay, feeds)
         let (longest, compared) = (options.longestDelay, peer.hidesUnreadable ? try enumeratedTypes() : [])
-        let foreign = try core.foreignLease()
+        let foreign = try core.lease.foreignEnd()
         let postponed = core.postponed.withLock { $0 }
         let due: Instant? = try store.read { txn in
             let state = try txn.state(of: name)

@@ -25,13 +25,13 @@ public final class SyncEngine: Sendable {
         self.store = store
         self.options = options
         var sessions: [PeerID: PeerSession] = [:]
-        let holder = LeaseHolder(options)
+        let engine = EngineIdentity(options)
         for item in peers {
             precondition(!item.peer.id.rawValue.isEmpty, "a peer has a name")
             precondition(sessions[item.peer.id] == nil, "two peers have one name")
             item.plan.check()
             let core = SessionCore(
-                store: store, peer: item.kind, plan: item.plan, options: options, holder: holder)
+                store: store, peer: item.kind, plan: item.plan, options: options, engine: engine)
             sessions[core.name] = PeerSession(core: core)
         }
         self.sessions = sessions

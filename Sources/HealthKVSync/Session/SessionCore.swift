@@ -8,20 +8,17 @@ final class SessionCore: Sendable {
     let peer: CheckedPeer
     let plan: SyncPlan
     let options: SyncOptions
-    /// The engine as the holder of leases.
-    let holder: LeaseHolder
-    /// The token of our lease, while this engine holds it.
-    private let leaseToken = Mutex<UInt64?>(nil)
+    let lease: LeaseKeeper
     private let remembered = Mutex(SessionMemory())
     /// The request of a pass that could not be done, if the store does not have it.
     let postponed = Mutex<PostponedPass?>(nil)
 
-    init(store: SampleStore, peer: PeerKind, plan: SyncPlan, options: SyncOptions, holder: LeaseHolder) {
+    init(store: SampleStore, peer: PeerKind, plan: SyncPlan, options: SyncOptions, engine: EngineIdentity) {
         self.store = store
         self.peer = CheckedPeer(peer, options)
         self.plan = plan
         self.options = options
-        self.holder = holder
+        lease = LeaseKeeper(store: store, peer: self.peer, options: options, engine: engine)
     }
 
     var name: PeerID { peer.id }
@@ -44,84 +41,17 @@ final class SessionCore: Sendable {
     func update<Result: Sendable>(
         _ change: @escaping @Sendable (inout WriteTransaction, inout PeerState) throws -> Result
     ) async throws -> Result {
-        let (name, token) = (name, leaseToken.withLock { $0 })
-        do {
-            return try await store.write { txn in
-                try SessionCore.checkLease(token, name, &txn)
-                var state = try txn.state(of: name)
-                let result = try change(&txn, &state)
-                try txn.setState(state, of: name)
-                return result
-            }
-        } catch let issue as SyncIssue where issue.code == .busyElsewhere {
-            // The lease is lost: the next call takes a new one.
-            leaseToken.withLock { if $0 == token { $0 = nil } }
-            throw issue
-        }
-    }
-
-    /// An engine that lost the lease must not commit: another process continues from the state that it found.
-    private static func checkLease(_ token: UInt64?, _ name: PeerID, _ txn: inout WriteTransaction) throws {
-        guard let token else { return }
-        guard try txn.lease(of: name).token == token else {
-            throw SyncIssue(.busyElsewhere, "the lease on \(name) was taken over")
+        let name = name
+        return try await lease.writing { txn in
+            var state = try txn.state(of: name)
+            let result = try change(&txn, &state)
+            try txn.setState(state, of: name)
+            return result
         }
     }
 
     func issue(_ code: SyncIssue.Code, _ detail: String) -> SyncIssue {
         SyncIssue(code, detail, plan: plan)
-    }
-}
-
-// One engine at a time syncs a store with a peer, across processes.
-extension SessionCore {
-    /// A lease outlasts a call of a peer that takes longer than usual: otherwise two engines would take it from each
-    /// other in turn, and neither could store what its call returned.
-    private var leaseTime: Duration { max(options.leaseTime, (peer.ownDeadline ?? .zero) * 2) }
-
-    /// Takes the lease, or renews it after half of its time. Throws if another engine holds it.
-    func holdLease() async throws {
-        let (name, holder, now, time) = (name, holder, now, leaseTime)
-        let ours = leaseToken.withLock { $0 }
-        let known = try store.blockingRead { try $0.lease(of: name) }
-        if known.isHeld(with: ours, beyond: now + time / 2) { return }
-        // Check before taking the writing lock: the holder of the lease needs that lock.
-        if holder.end(ofForeign: known, at: now, time) != nil { throw SessionCore.isBusy(name) }
-        let token = try await store.write { txn in
-            var lease = try txn.lease(of: name)
-            if holder.end(ofForeign: lease, at: now, time) != nil { throw SessionCore.isBusy(name) }
-            lease.take(by: holder.owner, with: ours, until: now + time)
-            try txn.setLease(lease, of: name)
-            return lease.token
-        }
-        leaseToken.withLock { $0 = token }
-    }
-
-    private static func isBusy(_ name: PeerID) -> SyncIssue {
-        SyncIssue(.busyElsewhere, "another engine syncs with \(name)")
-    }
-
-    /// Returns when a lease that another engine holds expires, or `nil` if none does.
-    func foreignLease() throws -> Instant? {
-        let name = name
-        let lease = try store.read { try $0.lease(of: name) }
-        return holder.end(ofForeign: lease, at: now, leaseTime)
-    }
-
-    /// Releases the lease, so that another engine need not wait until it expires.
-    func releaseLease() async throws {
-        let ours = leaseToken.withLock { token in
-            defer { token = nil }
-            return token
-        }
-        guard let token = ours else { return }
-        let name = name
-        try await store.write { txn in
-            var lease = try txn.lease(of: name)
-            guard lease.token == token else { return }
-            lease.release()
-            try txn.setLease(lease, of: name)
-        }
     }
 }
 

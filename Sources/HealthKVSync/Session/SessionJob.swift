@@ -29,10 +29,10 @@ extension SessionJob {
     }
 
     /// Takes the lease, or renews it after half of its time. Throws if another engine holds it.
-    func holdLease() async throws { try await core.holdLease() }
+    func holdLease() async throws { try await core.lease.hold() }
 
     /// Releases the lease, so that another engine need not wait until it expires.
-    func releaseLease() async throws { try await core.releaseLease() }
+    func releaseLease() async throws { try await core.lease.release() }
 
     func issue(_ code: SyncIssue.Code, _ detail: String) -> SyncIssue { core.issue(code, detail) }
 }

@@ -80,7 +80,7 @@ struct DumpTests {
             for value in [31.5, nil] {
                 try transaction.setTotal(
                     DailyTotal(
-                        peer: "export", type: value == nil ? .stepCount : .appleExerciseTime, day: "2024-05-31",
+                        peer: "watch", type: value == nil ? .flightsClimbed : .appleExerciseTime, day: "2024-05-31",
                         zone: DailyTotal.floatingZone, value: value, goal: 30,
                         unit: value == nil ? .count : .minute, isComplete: false, time: now))
             }

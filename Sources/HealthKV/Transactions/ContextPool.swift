@@ -14,7 +14,7 @@ struct SnapshotPlace: Sendable, Equatable {
 
 /// The contexts of ended reads, for the next reads of the same snapshot: what they learned of it stays true. A read of
 /// another snapshot begins with a new context.
-final class ReadPool: Sendable {
+final class ContextPool: Sendable {
     private struct Kept {
         var place: SnapshotPlace?
         var contexts: [ReadContext] = []
@@ -46,7 +46,7 @@ final class ReadPool: Sendable {
                 swap(&dropped, &kept.contexts)
                 kept.place = place
             }
-            if kept.contexts.count < ReadPool.limit { kept.contexts.append(context) }
+            if kept.contexts.count < ContextPool.limit { kept.contexts.append(context) }
         }
     }
 

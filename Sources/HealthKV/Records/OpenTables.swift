@@ -2,7 +2,7 @@ import ColumnFormat
 import LMDB
 
 /// The open tables of a store.
-struct Tables: Sendable {
+struct OpenTables: Sendable {
     private let tables: [Table]
 
     /// Opens every table, and creates those that are missing.

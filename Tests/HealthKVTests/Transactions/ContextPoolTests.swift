@@ -5,7 +5,7 @@ import TestSupport
 @testable import HealthKV
 
 /// Reads reuse what earlier reads of the same snapshot learned, and never what reads of another one did.
-@Suite struct ReadPoolTests {
+@Suite struct ContextPoolTests {
     private func weight(_ day: Int, _ value: Double) -> Sample { Sample(.bodyMass, value, .kilogram, at: .day(day)) }
 
     private func latest(in store: SampleStore) throws -> Double? {

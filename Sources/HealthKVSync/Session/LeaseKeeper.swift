@@ -1,0 +1,86 @@
+import HealthKV
+import Synchronization
+
+/// Takes, renews and releases the lease on one peer, by which one engine at a time syncs the store with it, across
+/// processes.
+final class LeaseKeeper: Sendable {
+    private let store: SampleStore
+    private let peer: PeerID
+    private let engine: EngineIdentity
+    private let clock: SyncClock
+    /// A lease outlasts a call of a peer that takes longer than usual: otherwise two engines would take it from each
+    /// other in turn, and neither could store what its call returned.
+    private let leaseTime: Duration
+    /// The token of our lease, while this engine holds it.
+    private let token = Mutex<UInt64?>(nil)
+
+    init(store: SampleStore, peer: CheckedPeer, options: SyncOptions, engine: EngineIdentity) {
+        (self.store, self.peer, self.engine, clock) = (store, peer.id, engine, options.clock)
+        leaseTime = max(options.leaseTime, (peer.ownDeadline ?? .zero) * 2)
+    }
+
+    /// Takes the lease, or renews it after half of its time. Throws if another engine holds it.
+    func hold() async throws {
+        let (peer, engine, now, time) = (peer, engine, clock.now(), leaseTime)
+        let ours = token.withLock { $0 }
+        let known = try store.blockingRead { try $0.lease(of: peer) }
+        if known.isHeld(with: ours, beyond: now + time / 2) { return }
+        // Check before taking the writing lock: the holder of the lease needs that lock.
+        if engine.end(ofForeign: known, at: now, time) != nil { throw LeaseKeeper.isBusy(peer) }
+        let taken = try await store.write { txn in
+            var lease = try txn.lease(of: peer)
+            if engine.end(ofForeign: lease, at: now, time) != nil { throw LeaseKeeper.isBusy(peer) }
+            lease.take(by: engine.owner, with: ours, until: now + time)
+            try txn.setLease(lease, of: peer)
+            return lease.token
+        }
+        token.withLock { $0 = taken }
+    }
+
+    /// Returns when a lease that another engine holds expires, or `nil` if none does.
+    func foreignEnd() throws -> Instant? {
+        let peer = peer
+        let lease = try store.read { try $0.lease(of: peer) }
+        return engine.end(ofForeign: lease, at: clock.now(), leaseTime)
+    }
+
+    /// Releases the lease, so that another engine need not wait until it expires.
+    func release() async throws {
+        let ours = token.withLock { token in
+            defer { token = nil }
+            return token
+        }
+        guard let ours else { return }
+        let peer = peer
+        try await store.write { txn in
+            var lease = try txn.lease(of: peer)
+            guard lease.token == ours else { return }
+            lease.release()
+            try txn.setLease(lease, of: peer)
+        }
+    }
+
+    /// Runs a transaction that only the holder of the lease can commit: another process continues from the state that
+    /// it found.
+    func writing<Result: Sendable>(
+        _ change: @escaping @Sendable (inout WriteTransaction) throws -> Result
+    ) async throws -> Result {
+        let (peer, ours) = (peer, token.withLock { $0 })
+        do {
+            return try await store.write { txn in
+                if let ours, try txn.lease(of: peer).token != ours {
+                    throw SyncIssue(.busyElsewhere, "the lease on \(peer) was taken over")
+                }
+                return try change(&txn)
+            }
+        } catch let issue as SyncIssue where issue.code == .busyElsewhere {
+            // The lease is lost: the next call takes a new one.
+            token.withLock { if $0 == ours { $0 = nil } }
+            throw issue
+        }
+    }
+
+    private static func isBusy(_ peer: PeerID) -> SyncIssue {
+        SyncIssue(.busyElsewhere, "another engine syncs with \(peer)")
+    }
+}
