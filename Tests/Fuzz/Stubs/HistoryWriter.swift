@@ -2,6 +2,9 @@ import HealthKV
 
 /// Takes batches where importers are fuzzed.
 final class HistoryWriter: Sendable {
-    func store(_ batch: SampleBatch, isExact: Bool = false) throws {}
+    let totals = 0
+
+    func store(_ batch: SampleBatch, isExact: Bool = false, isCounted: Bool = true) throws {}
+    func store(_ totals: [DailyTotal]) throws {}
     func finish(isWhole: Bool) throws -> ImportReport { ImportReport() }
 }
