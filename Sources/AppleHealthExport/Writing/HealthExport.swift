@@ -110,7 +110,8 @@ public struct HealthExport: Sendable {
     /// UCUM. Returns how many Observations there were.
     ///
     /// ```swift
-    /// try HealthExport().observations(of: store, subject: "Patient/1") { bundle in try upload(bundle) }
+    /// var bundles: [[UInt8]] = []
+    /// try HealthExport().observations(of: store, subject: "Patient/1") { bundles.append($0) }
     /// ```
     ///
     /// - Parameters:
