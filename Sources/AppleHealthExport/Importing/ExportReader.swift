@@ -249,8 +249,7 @@ struct ExportReader {
     /// Counts what stands within the element that the scanner holds and is not taken: elements of unknown kinds below
     /// others than records and workouts, and texts that are too long.
     private mutating func keepOut(_ bytes: borrowing Span<UInt8>, _ sink: inout RecordSink) {
-        for (kind, size) in records.keptOut { sink.report.keepOut(kind, bytes: size) }
-        records.keptOut.removeAll()
+        countLongTexts(&sink)
         let isCorrelation = TopLevel.name(bytes, scanner.element.nodes[0].name) == .correlation
         var keptBelow = Int.max
         for node in scanner.element.nodes.dropFirst() {
@@ -262,6 +261,11 @@ struct ExportReader {
             sink.report.keepOut(
                 String(decoding: bytes.copied(node.name), as: UTF8.self), bytes: node.tag.count)
         }
+    }
+
+    private mutating func countLongTexts(_ sink: inout RecordSink) {
+        for (kind, size) in records.keptOut { sink.report.keepOut(kind, bytes: size) }
+        records.keptOut.removeAll()
     }
 
     /// Takes the records within a correlation, as members of one group. Returns how many cannot be read.
@@ -414,6 +418,8 @@ struct ExportReader {
     ) throws {
         var record = try records.record(element, 0, bytes, &isMended)
         if isMended { throw RecordReader.Refusal(reason: "a text of it is damaged") }
+        // The record at the top level carries the whole sample as well.
+        if record.metadata[ExactKeys.sample] != nil { return }
         record.group = group
         try sink.add(record, isNested: true)
     }
@@ -429,17 +435,15 @@ struct ExportReader {
             var isMended = true
             switch TopLevel.name(bytes, node.name) {
             case .record:
-                try sink.add(try records.record(element, 0, bytes, &isMended))
-                sink.report.mended += 1
-            case .activitySummary:
-                try sink.add(try summaries.totals(element, bytes, &records, &isMended))
-                sink.report.mended += 1
-            case .exportDate:
-                summaries.note(exportDate: element, bytes)
-                sink.report.mended += 1
-            case .me: sink.report.mended += 1
+                let record = try records.record(element, 0, bytes, &isMended)
+                if try !takeExact(record, &sink) { try sink.add(record) }
+            case .activitySummary: try sink.add(try summaries.totals(element, bytes, &records, &isMended))
+            case .exportDate: summaries.note(exportDate: element, bytes)
+            case .me: break
             default: throw RecordReader.Refusal(reason: "it is broken")
             }
+            sink.report.mended += 1
+            countLongTexts(&sink)
         } catch let refusal as RecordReader.Refusal {
             try reject(bytes, range, refusal.reason, &sink, quarantine)
         }

@@ -145,25 +145,6 @@ struct RecordSink {
     }
 }
 
-/// Which records of a file are wanted.
-struct WantedRecords: Sendable {
-    var types: Set<SampleType>?
-    var sources: Set<String>?
-    var range: TimeRange
-
-    func includes(_ type: SampleType, _ source: Source) -> Bool {
-        (types?.contains(type) ?? true) && (sources?.contains(source.name) ?? true)
-    }
-
-    /// Whether a total is wanted. It has no source.
-    func includes(_ total: DailyTotal) -> Bool {
-        (types?.contains(total.type) ?? true) && sources == nil && total.belongs(to: range)
-    }
-
-    @inline(__always)
-    func includes(start: Int64) -> Bool { start >= range.from.nanoseconds && start < range.to.nanoseconds }
-}
-
 extension ImportedRecord {
     /// The rare fields; `nil` if there are none.
     var extras: SampleBatch.Extras? {

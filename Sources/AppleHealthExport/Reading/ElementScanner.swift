@@ -31,8 +31,8 @@ struct ElementScanner {
 
     private static let commentStart = Array("<!--".utf8)
     private static let commentEnd = Array("-->".utf8)
-    private static let sectionStart = Array("<![CDATA[".utf8)
-    private static let sectionEnd = Array("]]>".utf8)
+    static let sectionStart = Array("<![CDATA[".utf8)
+    static let sectionEnd = Array("]]>".utf8)
     private static let instructionEnd = Array("?>".utf8)
 
     init(takesText: Bool = false) { self.takesText = takesText }

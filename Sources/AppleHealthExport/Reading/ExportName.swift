@@ -54,15 +54,14 @@ struct ExportName: Sendable {
     static let appleStandHoursGoal = ExportName("appleStandHoursGoal")
 
     /// The names that elements within a record, workout or correlation have.
-    static let ofRecords: Set<[UInt8]> = Set(known.map(\.bytes))
-    private static let known: [ExportName] = [
+    private static let ofRecords: [ExportName] = [
         .metadataEntry, .beats, .beat, .record, .workoutEvent, .workoutStatistics, .workoutActivity, .workoutRoute,
         ExportName("FileReference"),
     ]
 
     /// Whether bytes are one of these names.
     static func isOfRecords(_ range: Range<Int>, in bytes: borrowing Span<UInt8>) -> Bool {
-        for name in known where name.bytes.count == range.count && bytes.matches(name.bytes, at: range.lowerBound) {
+        for name in ofRecords where name.bytes.count == range.count && bytes.matches(name.bytes, at: range.lowerBound) {
             return true
         }
         return false

@@ -29,32 +29,34 @@ struct ActivitySummaries {
     func exportDate(after last: Instant, _ line: ExportLine) -> Instant {
         guard let read else { return last }
         let date = max(last, read)
-        func end(of day: String) -> Instant? {
-            DailyTotal.start(of: day).map {
-                $0 + (DailyTotal.nanosecondsOfDay - Int64(line.offset) * Instant.nanosecondsPerSecond)
-            }
-        }
-        if let day = days.filter({ $0.value.values.contains { !$0.isComplete } }).keys.max(), day < line.day(of: date),
-            last < read + DailyTotal.nanosecondsOfDay, let end = end(of: day)
+        if let day = lastDay(isComplete: false), day < line.day(of: date), last < read + DailyTotal.nanosecondsOfDay,
+            let lastSecond = ActivitySummaries.time(86_399, of: day, line)
         {
-            return end + (0 - Instant.nanosecondsPerSecond)
+            return lastSecond
         }
-        if let day = days.filter({ $0.value.values.contains(where: \.isComplete) }).keys.max(),
-            day >= line.day(of: date), let end = end(of: day)
-        {
-            return end
+        if let day = lastDay(isComplete: true), day >= line.day(of: date) {
+            return ActivitySummaries.time(86_400, of: day, line) ?? date
         }
         return date
+    }
+
+    /// Returns the last day that has totals which are complete, or such that are not.
+    private func lastDay(isComplete: Bool) -> String? {
+        days.filter { $0.value.values.contains { $0.isComplete == isComplete } }.keys.max()
+    }
+
+    /// Returns the time of a second of a day in the zone of the export.
+    private static func time(_ second: Int64, of day: String, _ line: ExportLine) -> Instant? {
+        DailyTotal.start(of: day).map { $0 + (second - Int64(line.offset)) * Instant.nanosecondsPerSecond }
     }
 
     /// Writes the days in their order. What was incomplete is written only in an export of that day.
     mutating func write(to writer: inout SampleWriter, exportDay: String) {
         for day in days.keys.sorted() {
-            guard var totals = days[day] else { continue }
-            let whole = totals.filter { $0.value.isComplete || $0.value.day >= exportDay }
-            lost += totals.count - whole.count
-            totals = whole
-            if !totals.isEmpty { writer.append(summaryOf: day, totals) }
+            guard let totals = days[day] else { continue }
+            let told = totals.filter { $0.value.isComplete || day >= exportDay }
+            lost += totals.count - told.count
+            if !told.isEmpty { writer.append(summaryOf: day, told) }
         }
     }
 }

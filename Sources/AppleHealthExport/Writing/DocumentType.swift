@@ -32,7 +32,8 @@ enum DocumentType {
           startDate CDATA #REQUIRED
           endDate CDATA #REQUIRED
         >
-        <!ELEMENT Workout (MetadataEntry|WorkoutEvent|WorkoutStatistics|WorkoutActivity|HeartRateVariabilityMetadataList)*>
+        <!ELEMENT Workout (MetadataEntry|WorkoutEvent|WorkoutStatistics|WorkoutActivity
+          |HeartRateVariabilityMetadataList)*>
         <!ATTLIST Workout
           workoutActivityType CDATA #REQUIRED
           duration CDATA #IMPLIED

@@ -22,10 +22,6 @@ struct ExportLine {
 
     mutating func indent(_ depth: Int) { for _ in 0..<depth { bytes.append(0x20) } }
 
-    mutating func attribute(_ name: StaticString, _ text: String) { attribute(name.description, text) }
-
-    mutating func attribute(_ name: String, _ number: Double) { attribute(name, ExportLine.decimal(number)) }
-
     mutating func attribute(_ name: String, _ text: String) {
         bytes.append(0x20)
         bytes += name.utf8
@@ -35,9 +31,9 @@ struct ExportLine {
         bytes.append(0x22)
     }
 
-    mutating func attribute(_ name: StaticString, _ number: Double) { attribute(name, ExportLine.decimal(number)) }
+    mutating func attribute(_ name: String, _ number: Double) { attribute(name, ExportLine.decimal(number)) }
 
-    mutating func attribute(_ name: StaticString, _ time: Instant) { attribute(name, date(time)) }
+    mutating func attribute(_ name: String, _ time: Instant) { attribute(name, date(time)) }
 
     private mutating func appendEscaped(_ text: String) {
         for scalar in text.unicodeScalars {

@@ -5,9 +5,6 @@ struct Fragment {
     private var place = 0
     private var open: [[UInt8]] = []
 
-    private static let sectionStart = Array("<![CDATA[".utf8)
-    private static let sectionEnd = Array("]]>".utf8)
-
     /// Whether a text is such a fragment.
     static func isWhole(_ text: String) -> Bool {
         var fragment = Fragment(bytes: Array(text.utf8))
@@ -22,7 +19,7 @@ struct Fragment {
                 guard skipText() else { return false }
                 continue
             }
-            if !open.isEmpty, bytes.span.matches(Fragment.sectionStart, at: place) {
+            if !open.isEmpty, bytes.span.matches(ElementScanner.sectionStart, at: place) {
                 guard skipSection() else { return false }
             } else if !skipTag() {
                 return false
@@ -40,9 +37,9 @@ struct Fragment {
     }
 
     private mutating func skipSection() -> Bool {
-        let start = place + Fragment.sectionStart.count
-        guard let end = bytes.span.firstPlace(of: Fragment.sectionEnd, from: start) else { return false }
-        place = end + Fragment.sectionEnd.count
+        let start = place + ElementScanner.sectionStart.count
+        guard let end = bytes.span.firstPlace(of: ElementScanner.sectionEnd, from: start) else { return false }
+        place = end + ElementScanner.sectionEnd.count
         return bytes[start..<end].allSatisfy { $0 >= 0x20 || isSpace($0) }
     }
 
@@ -55,7 +52,7 @@ struct Fragment {
             place = bytes.span.skippingSpace(from: place)
             return open.popLast() == name && skip(0x3E)
         }
-        if open.isEmpty, ExportName.ofRecords.contains(name) { return false }
+        if open.isEmpty, ExportName.isOfRecords(0..<name.count, in: name.span) { return false }
         guard TopLevel.name(name.span, 0..<name.count) == nil else { return false }
         var known: Set<[UInt8]> = []
         while true {
@@ -90,7 +87,7 @@ struct Fragment {
     /// Whether characters and references are those that XML allows.
     private func isText(_ range: Range<Int>) -> Bool {
         let span = bytes.span
-        if span.firstPlace(of: Fragment.sectionEnd, from: range.lowerBound, to: range.upperBound) != nil {
+        if span.firstPlace(of: ElementScanner.sectionEnd, from: range.lowerBound, to: range.upperBound) != nil {
             return false
         }
         let empty = range.lowerBound..<range.lowerBound

@@ -156,7 +156,9 @@ public struct HealthExport: Sendable {
     ) throws -> (systolic: Sample, diastolic: Sample)? {
         guard sample.type == .bloodPressureSystolic || sample.type == .bloodPressureDiastolic, let group = sample.group
         else { return nil }
-        let members = try transaction.samples(group: group, source: sample.source.identity).filter { includes($0) }
+        let members = try transaction.samples(group: group, source: sample.source.identity).filter {
+            wanted.includes($0)
+        }
         let (upper, lower) = (
             members.filter { $0.type == .bloodPressureSystolic }, members.filter { $0.type == .bloodPressureDiastolic }
         )
@@ -182,7 +184,7 @@ public struct HealthExport: Sendable {
         _ transaction: borrowing ReadTransaction, to sink: inout any ByteSink, _ progress: (Int) throws -> Void
     ) throws -> HealthExportReport {
         var writer = SampleWriter(offset: secondsFromGMT, isExact: isExact)
-        var summaries = try ActivitySummaries(in: transaction, where: includes)
+        var summaries = try ActivitySummaries(in: transaction, where: wanted.includes)
         let exportDate = summaries.exportDate(after: try HealthExport.lastStart(in: transaction), writer.line)
         writer.appendHead(exportDate: exportDate)
         // Groups are written behind all records, as Apple does, in the order of their first member.
@@ -201,7 +203,7 @@ public struct HealthExport: Sendable {
             try progress(writer.report.samples)
         }
         for group in groups {
-            let all = try transaction.samples(group: group.name, source: group.source).filter { includes($0) }
+            let all = try transaction.samples(group: group.name, source: group.source).filter { wanted.includes($0) }
             let members = all.filter { $0.type.kind != .correlation }
             let own = all.filter { $0.type.kind == .correlation }
             if own.isEmpty, let type = Correlation.type(holding: members.map(\.type)) {
@@ -228,25 +230,18 @@ public struct HealthExport: Sendable {
     /// How many Observations a bundle has, unless a caller wants another number.
     public static let observationsOfPage = 1_000
 
-    private func includes(_ sample: Sample) -> Bool {
-        (types?.contains(sample.type) ?? true) && (sources?.contains(sample.source.name) ?? true)
-            && sample.start >= range.from && sample.start < range.to
-    }
-
-    /// Whether a total is wanted. It has no source.
-    private func includes(_ total: DailyTotal) -> Bool {
-        (types?.contains(total.type) ?? true) && sources == nil && total.belongs(to: range)
-    }
+    private var wanted: WantedRecords { WantedRecords(types: types, sources: sources, range: range) }
 
     /// Calls `body` with all wanted samples, by type and time.
     private func forEachSample(
         in transaction: borrowing ReadTransaction, _ body: (Sample) throws -> Void
     ) throws {
+        let wanted = wanted
         for type in try transaction.typesWithSamples().sorted() where types?.contains(type) ?? true {
             let query = SampleQuery(
                 type, from: range.from, to: range.to, rule: .strictStart, includeShadowed: true)
             try transaction.forEachSample(query) { sample in
-                if includes(sample) { try body(sample) }
+                if wanted.includes(sample) { try body(sample) }
                 return true
             }
         }

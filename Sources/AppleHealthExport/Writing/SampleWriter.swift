@@ -171,7 +171,7 @@ struct SampleWriter {
         }
     }
 
-    private mutating func append(_ name: StaticString, _ unitName: StaticString, _ quantity: Quantity?) {
+    private mutating func append(_ name: String, _ unitName: String, _ quantity: Quantity?) {
         guard let quantity else { return }
         line.attribute(name, quantity.value)
         line.attribute(unitName, quantity.unit.symbol)

@@ -114,6 +114,25 @@ struct ElementTests {
         try other.close()
     }
 
+    @Test("A broken record of an exact export is taken whole as well") func brokenExact() throws {
+        try bench.take([record(1, beats: 5_000), Export.weight("72.5", day: 2)])
+        var exact = HealthExport()
+        exact.isExact = true
+        let path = bench.folder.path + "/exact.xml"
+        try exact.write(bench.store, to: path)
+        let text = try String(contentsOfFile: path, encoding: .utf8).replacing(" </Record>\n", with: "")
+        let other = try SampleStore.open(at: bench.folder.path + "/other")
+        let file = try bench.file("broken.xml", Array(text.utf8))
+        let report = try HealthImport().run(file, into: other)
+        #expect(report.inserted + report.quarantined == 2 && report.mended == report.inserted)
+        for type in [SampleType.bodyMass, .heartRateVariabilitySDNN] {
+            let found = try other.blockingRead { try $0.samples(SampleQuery(type)) }
+            #expect(try found.isEmpty || found == bench.samples(type))
+        }
+        #expect(report.inserted > 0)
+        try other.close()
+    }
+
     @Test("Text, sections and depth within unknown elements are kept; beats there are none of the record")
     func unknownText() throws {
         let inner = """
