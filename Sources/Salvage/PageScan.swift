@@ -72,8 +72,8 @@ struct PageScan {
     /// Returns the values of a damaged leaf page: each follows its key.
     ///
     /// The unused middle of a page keeps remains of entries that moved or were removed. So a value counts as an entry
-    /// only if the list of entries names it, or if that list names one entry less than it has, and the value lies
-    /// where entries are.
+    /// only if the list of entries names it, or if it lies where entries are, and either the list names one entry less
+    /// than it has places, or list and entries agree if the list is longer than the page's header says.
     private func shortValues(_ start: UInt64, _ origin: ValueOrigin) -> [FoundValue] {
         var found: [(value: FoundValue, offset: Int, isListed: Bool)] = []
         let list = entryOffsets
@@ -92,15 +92,15 @@ struct PageScan {
             found.append(
                 (
                     value(table, key, bytes, at: start + UInt64(offset), origin, isWhole: isWhole), offset,
-                    list.contains(offset - key.count - PageScan.entryHeader)
+                    list.offsets.contains(offset - key.count - PageScan.entryHeader)
                 ))
             // Remains may reach into an entry behind them.
             offset += isWhole ? count : 1
         }
-        let isOneMissing = found.count(where: \.isListed) < list.count
         let begin = number(at: PageScan.beginOfEntries)
+        let isTrusted = entriesFill(from: begin) || found.count(where: \.isListed) < list.places
         return found.map { item in
-            if item.isListed || isOneMissing && item.offset >= begin { return item.value }
+            if item.isListed || isTrusted && item.offset >= begin { return item.value }
             var value = item.value
             value.origin = min(origin, .unsure)
             return value
@@ -113,21 +113,45 @@ struct PageScan {
 
     private func number(at offset: Int) -> Int { Int(page[offset]) | Int(page[offset + 1]) << 8 }
 
-    /// The offsets of the entries, as the page's list has them.
-    private var entryOffsets: Set<Int> {
+    /// Whether entries follow one another without a gap from an offset to the end of the page, and the list begins with
+    /// the offsets of exactly these, even if one wrong bit in the header gives it another length.
+    private func entriesFill(from begin: Int) -> Bool {
+        var offsets: Set<Int> = []
+        var offset = begin
+        while offset > PageScan.header, offset + PageScan.entryHeader <= page.count {
+            offsets.insert(offset)
+            // The value of an entry with this flag is on pages of its own, whose number stands here.
+            let isLong = number(at: offset + 4) & 1 != 0
+            let count = isLong ? 8 : number(at: offset) | number(at: offset + 2) << 16
+            // Entries begin at even offsets.
+            offset += (PageScan.entryHeader + number(at: offset + 6) + count + 1) & ~1
+        }
+        let listEnd = PageScan.header + 2 * offsets.count
+        let wrongBits = (listEnd ^ number(at: PageScan.endOfList)).nonzeroBitCount
+        guard offset == page.count, listEnd <= begin, wrongBits <= 1 else { return false }
+        return Set(stride(from: PageScan.header, to: listEnd, by: 2).map { number(at: $0) }) == offsets
+    }
+
+    /// The offsets of the entries, as the page's list has them, and the number of places in the list. A place with a
+    /// number that is no offset, or that another place has, stands for an entry, too.
+    private var entryOffsets: (offsets: Set<Int>, places: Int) {
         let end = number(at: PageScan.endOfList)
         let isSound = end > PageScan.header && end < page.count
-        var offsets: Set<Int> = []
+        var (offsets, places): (Set<Int>, Int) = ([], 0)
         for place in stride(from: PageScan.header, to: isSound ? end : page.count - 1, by: 2) {
             let offset = number(at: place)
             // Where the end is not known, the list ends with the first number that is none.
             guard offset > place, offset < page.count else {
-                if isSound { continue }
+                if isSound {
+                    places += 1
+                    continue
+                }
                 break
             }
+            places += 1
             offsets.insert(offset)
         }
-        return offsets
+        return (offsets, places)
     }
 
     private func value(

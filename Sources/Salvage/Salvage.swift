@@ -21,6 +21,9 @@ public struct Salvage {
     private let history: SessionHistory
     /// Whether a meta page leads to the snapshot. Otherwise its tree of names was searched for.
     public let hasMeta: Bool
+    /// Whether another program wrote the file, as mdb_load does: the newest meta page leads to the snapshot, and only
+    /// the number of its transaction is not the one in the header.
+    public let isReloaded: Bool
     /// The page of table names in which one wrong bit was set right; `nil` if it needed none.
     public let mendedPage: UInt64?
     /// The findings about the meta pages and the other pages.
@@ -77,7 +80,9 @@ public struct Salvage {
             throw Refusal.noPages
         }
         var best = try metas.newest.map { try TreeSurvey(file, $0, rules, step) }
+        let ofMeta = best
         var hasMeta = best != nil
+        var isReloaded = false
         var (lost, history): (UInt64, SessionHistory) = (0, SessionHistory())
         // A meta page that cannot be read may have been the newer one.
         if best?.isWhole != true || Salvage.mayMissNewer(metas) {
@@ -85,7 +90,7 @@ public struct Salvage {
                 file, pageSize: pageSize, pages: byteCount / UInt64(pageSize), rules, step)
             let candidates = search.snapshots
             history = search.history
-            let known = metas.newest?.transaction ?? 0
+            let known = Salvage.newestTransaction(metas, best)
             for candidate in candidates where Salvage.isOpen(candidate, known, best, metas) {
                 let other = try TreeSurvey(file, candidate, rules, step)
                 if let present = best, !Salvage.isBetter(other, than: present, hasMeta, history) { continue }
@@ -94,7 +99,12 @@ public struct Salvage {
                 if other.isWhole { break }
             }
             let newest = max(candidates.first?.transaction ?? 0, known)
-            if !hasMeta, let found = best?.meta.transaction { lost = newest > found ? newest - found : 0 }
+            if !hasMeta, let found = best?.meta {
+                isReloaded =
+                    ofMeta.map { $0.meta.main.root == found.main.root && $0.walk.findings.isEmpty } ?? false
+                    && candidates.allSatisfy { $0.transaction <= found.transaction }
+                lost = !isReloaded && newest > found.transaction ? newest - found.transaction : 0
+            }
         }
         // Without a page that leads to the tables, all values are looked for by their own headers.
         let rootless = Meta(
@@ -105,6 +115,7 @@ public struct Salvage {
             !found.knowsFreePages
             && (found.walk.tables.isEmpty || found.walk.findings.contains { $0.kind == .pageOutOfRange })
         (survey, self.hasMeta, transactionsLost, self.history) = (found, hasMeta, lost, history)
+        self.isReloaded = isReloaded
         findings = metas.findings + found.walk.findings
         if !found.holes.isEmpty { try searchPages(byteCount, rules) }
         if best == nil, !pieces.contains(where: { $0.table == .chunks && $0.isWhole }) { throw Refusal.noStore }
@@ -155,6 +166,16 @@ public struct Salvage {
         guard let hit else { return (file, nil) }
         bytes[hit / 8] ^= 1 << (hit % 8)
         return (PageFile(file, replacing: bytes, at: offset), meta.main.root)
+    }
+
+    /// Returns the number of the transaction that the newest meta page is of. If it and that of the other meta page are
+    /// not consecutive, but the header's number and that of the other page are, the number on the page is wrong.
+    private static func newestTransaction(_ metas: MetaPages, _ survey: TreeSurvey?) -> UInt64 {
+        guard let newest = metas.newest else { return 0 }
+        guard let facts = survey?.facts, let other = metas.pages[1 - newest.index],
+            max(facts.transaction, other.transaction) - min(facts.transaction, other.transaction) == 1
+        else { return newest.transaction }
+        return facts.transaction
     }
 
     /// Returns `true` if a newer meta page than the sound one may be lost.

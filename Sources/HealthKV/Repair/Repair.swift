@@ -86,7 +86,11 @@ struct Repair {
         if let page = salvage.mendedPage {
             report.findings.append("pages: page \(page): the names of the tables were damaged in one bit")
         }
-        if !salvage.hasMeta { report.findings.append("pages: no meta page leads to the newest state") }
+        if salvage.isReloaded {
+            report.findings.append("pages: another program wrote the file, and the numbers of transactions are its own")
+        } else if !salvage.hasMeta {
+            report.findings.append("pages: no meta page leads to the newest state")
+        }
         if salvage.holes.isEmpty, !salvage.isOfOneState {
             report.findings.append("pages: records of several states are mixed")
         }
@@ -261,9 +265,12 @@ struct Repair {
                 try store.write { txn in _ = try txn.clear(.links) }
                 try store.rebuild()
             }
+            report.keepsNameless =
+                try self.options.includesDoubtful || !report.mayHoldDeleted && !mayHavePeers(store)
             let rows = RowsBox(
                 SalvagedRows(
-                    gaps, records, unknown: lostCommits(salvage), includesDoubtful: self.options.includesDoubtful))
+                    gaps, records, unknown: lostCommits(salvage), includesDoubtful: self.options.includesDoubtful,
+                    keepsNameless: report.keepsNameless))
             let isHoled = salvage.holes[.tombstones] != nil || salvage.presumes
             let source = UncheckedSalvage(salvage)
             if salvage.holes[.names] != nil { try store.write { try Repair.nameDevices(in: &$0) } }
@@ -283,6 +290,13 @@ struct Repair {
             try? store.close()
             throw error
         }
+    }
+
+    /// Returns `true` if a peer may hold samples of the store.
+    private func mayHavePeers(_ store: SampleStore) throws -> Bool {
+        let tables: [TableCode] = [.peers, .pending, .links]
+        if tables.contains(where: { report.recordsLost[$0.name] != nil }) { return true }
+        return try store.read { try !$0.peers().isEmpty || !$0.pending().isEmpty }
     }
 
     /// Returns the number of samples of each type, as the counts had it; `nil` for a type whose count is not known.
@@ -481,7 +495,7 @@ extension SampleStore {
         at folder: String, to destination: String, options: RepairOptions = RepairOptions(),
         progress: @escaping () -> Bool = { true }
     ) throws -> RepairReport {
-        let place = CopyPlace(destination)
+        let place = CopyDestination(destination)
         try place.check(against: folder)
         place.removeLeftovers()
         return try inPartialFolder(place, folder, options, progress) { partial, report in
@@ -501,7 +515,7 @@ extension SampleStore {
         at folder: String, options: RepairOptions = RepairOptions(), progress: @escaping () -> Bool = { true },
         _ body: (SampleStore, RepairReport) throws -> Result
     ) throws -> Result {
-        let place = CopyPlace(FileSystem.temporaryFolder + "/healthkv-salvage")
+        let place = CopyDestination(FileSystem.temporaryFolder + "/healthkv-salvage")
         return try inPartialFolder(place, folder, options, progress) { partial, report in
             var options = SampleStore.Options()
             (options.readOnly, options.createIfMissing) = (true, false)
@@ -512,7 +526,7 @@ extension SampleStore {
     }
 
     private static func inPartialFolder<Result>(
-        _ place: CopyPlace, _ folder: String, _ options: RepairOptions, _ progress: @escaping () -> Bool,
+        _ place: CopyDestination, _ folder: String, _ options: RepairOptions, _ progress: @escaping () -> Bool,
         _ body: (String, RepairReport) throws -> Result
     ) throws -> Result {
         if let size = FileSystem.storedBytes(of: StoreFiles.dataPath(in: folder)),
@@ -527,9 +541,9 @@ extension SampleStore {
             throw StoreError(.storage, path: partial, "The folder for the new store cannot be locked")
         }
         defer { lock.release() }
-        let store = partial + "/" + CopyPlace.inner
+        let store = partial + "/" + CopyDestination.inner
         if let failure = FileSystem.makingFolderFails(store) { throw StoreError.unmade(store, failure) }
-        defer { CopyPlace.remove(partial) }
+        defer { CopyDestination.remove(partial) }
         do {
             var repair = Repair(folder, options) {
                 guard progress() else { throw StoreError(.cancelled, path: folder, "The repair was stopped") }

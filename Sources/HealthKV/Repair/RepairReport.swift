@@ -45,8 +45,11 @@ public struct RepairReport: Sendable {
     public internal(set) var mayHoldDeleted = false
     /// The number of records that are lost, by table.
     public internal(set) var recordsLost: [String: Int] = [:]
-    /// Whether doubtful samples, and samples without ids, are in the new store.
+    /// Whether doubtful samples are in the new store.
     public internal(set) var includesDoubtful = false
+    /// Whether samples whose ids are lost are in the new store, under new ids. A store that was never synced keeps
+    /// them. Where a peer may hold them under the old ids, or ``mayHoldDeleted``, they are kept only on request.
+    public internal(set) var keepsNameless = false
     /// The number of peers that adopt before anything is sent.
     public internal(set) var peers = 0
     /// The number of operations that still wait for peers.
@@ -63,7 +66,8 @@ public struct RepairReport: Sendable {
 
 /// How to repair a store.
 public struct RepairOptions: Sendable {
-    /// Keep samples that may have been changed or deleted since, and samples without their ids.
+    /// Keep samples that may have been changed or deleted since. In a store with peers, also keep samples whose ids are
+    /// lost; a store without peers keeps them in any case.
     public var includesDoubtful = false
     /// Set single wrong bits right.
     public var mends = true

@@ -31,6 +31,8 @@ struct SalvagedRows {
     /// Commits whose change records may be lost: nothing shows that a row of a state before one of them is current.
     private let unknown: [ClosedRange<UInt64>]
     private let includesDoubtful: Bool
+    /// Whether samples whose ids are lost get new ones.
+    private let keepsNameless: Bool
     /// The last deletion of each sample in change records.
     private let deleted: [SampleID: FeedPlace]
     /// The mass operations in change records: a row that one of them removed may still be in a chunk.
@@ -59,10 +61,12 @@ struct SalvagedRows {
     }
 
     init(
-        _ gaps: [SalvagedTables.Gap], _ records: [ChangeRecord], unknown: [ClosedRange<UInt64>], includesDoubtful: Bool
+        _ gaps: [SalvagedTables.Gap], _ records: [ChangeRecord], unknown: [ClosedRange<UInt64>],
+        includesDoubtful: Bool, keepsNameless: Bool
     ) {
         self.gaps = Dictionary(grouping: gaps, by: \.lane)
-        (self.records, self.unknown, self.includesDoubtful) = (records, unknown, includesDoubtful)
+        (self.records, self.unknown) = (records, unknown)
+        (self.includesDoubtful, self.keepsNameless) = (includesDoubtful, keepsNameless)
         var deleted: [SampleID: FeedPlace] = [:]
         for record in records {
             for deletion in record.deletions {
@@ -266,32 +270,46 @@ struct SalvagedRows {
         }
     }
 
-    /// Stores samples whose ids are lost under new ones, if that is wanted: a peer may still hold them.
+    /// Stores samples whose ids are lost under new ones. If peers may still hold them under the old ones, only if that
+    /// is wanted.
     private mutating func insertNameless(
         _ indices: [Int], _ chunk: HotChunk, _ lane: Lane, in txn: inout WriteTransaction
     ) throws {
         guard !indices.isEmpty else { return }
-        // Ascending, so that rows with the same times are in order.
-        let base = SampleID()
-        let ids = (0..<chunk.rows).map { SampleID(high: base.high, low: base.low & ~0xFFFF | UInt64($0)) }
-        let rows = ids.map { id in
-            StoredRow(
-                start: 0, end: 0, id: id, value: 0, unit: 0, revision: 0, flags: [], version: 1, clockTime: 0,
-                clockReplica: 0, commit: 0, ordinal: 0)
-        }
-        let details = txn.environment.encoder.encodeDetails(
-            rows[...], key: chunk.key, upper: chunk.upper, stamp: chunk.value.stamp)
-        let decoder = try ChunkDecoder(hot: chunk, details: DetailsChunk(details.rawBytes, of: chunk))
         var found: [StoredRow] = []
-        for index in indices {
-            guard var row = try? decoder.rows(index..<index + 1, txn.context).first, isOpen(row.point, lane) else {
-                continue
-            }
-            row.flags.remove(.syncIsID)
+        for row in try SalvagedRows.renamed(indices, chunk) {
+            // A new id may order the first and the last rows outside the gap that they are from.
+            let isInside = row.point >= chunk.key.lower && row.point < chunk.upper
+            guard isOpen(isInside ? row.point : chunk.key.lower, lane) else { continue }
             nameless[lane.type, default: Tally()].add(row.start)
             found.append(row)
         }
-        if includesDoubtful { try insert(found, lane, in: &txn) }
+        if keepsNameless { try insert(found, lane, in: &txn) }
+    }
+
+    /// Returns rows of a chunk under new ids, with what the hot columns tell.
+    private static func renamed(_ indices: [Int], _ chunk: HotChunk) throws(FormatError) -> [StoredRow] {
+        func column<Element: BitwiseCopyable>(
+            _ decode: (inout OutputColumn<Element>) throws(FormatError) -> Void
+        ) throws(FormatError) -> [Element] {
+            var scratch = ScratchColumn<Element>(capacity: ChunkEncoder.rowLimit)
+            try scratch.refill(decode)
+            return scratch.span.indices.map { scratch.span[$0] }
+        }
+        let starts = try column { into throws(FormatError) in try chunk.decodeStarts(into: &into) }
+        let durations = try column { into throws(FormatError) in try chunk.decodeDurations(into: &into) }
+        let values = try column { into throws(FormatError) in try chunk.decodeValues(into: &into) }
+        let units = try column { into throws(FormatError) in try chunk.decodeUnits(into: &into) }
+        let revisions = try column { into throws(FormatError) in try chunk.decodeRevisions(into: &into) }
+        let flags = try column { into throws(FormatError) in try chunk.decodeFlags(into: &into) }
+        return indices.map { index in
+            StoredRow(
+                start: starts[index], end: durations[index] == -1 ? .max : starts[index] + durations[index],
+                id: SampleID(), value: values[index], unit: UInt32(truncatingIfNeeded: units[index]),
+                revision: UInt32(truncatingIfNeeded: revisions[index]),
+                flags: StoredRow.Flags(rawValue: UInt16(truncatingIfNeeded: flags[index])).subtracting(.syncIsID),
+                version: 1, clockTime: 0, clockReplica: 0, commit: 0, ordinal: 0)
+        }
     }
 }
 

@@ -51,7 +51,7 @@ struct SalvagedTables {
         case .identity, .anchors: true
         // The counts tell how many samples there were.
         case .summaries: key.count != SummaryTable.countsKey(0).count
-        case .meta: key == StorePlace.key || key == Journal.key
+        case .meta: key == RestoreMark.key || key == Journal.key
         default: false
         }
     }
@@ -281,7 +281,7 @@ struct SalvagedTables {
         header.recentEntries = 0
         header.intents = UInt32(try count(.upkeep, startingWith: [UpkeepKind.intent], in: &transaction))
         try transaction.put(tables[.meta], StoreHeader.key, header.value)
-        try transaction.put(tables[.meta], StorePlace.key, StorePlace.ofCopy.value(stamp: header.stamp))
+        try transaction.put(tables[.meta], RestoreMark.key, RestoreMark.ofCopy.value(stamp: header.stamp))
     }
 
     private func count(

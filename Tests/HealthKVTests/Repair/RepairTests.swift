@@ -71,6 +71,67 @@ struct RepairTests {
         }
     }
 
+    @Test("Any wrong bit in the number of a meta page's transaction loses nothing") func transactions() throws {
+        let folder = TemporaryFolder()
+        let place = folder.path
+        let known = try makeStore(place + "/a")
+        let whole = try Data(contentsOf: URL(fileURLWithPath: place + "/a/data.mdb"))
+        for bit in 0..<128 {
+            // Behind the head of the page and the fields of the meta.
+            let byte = bit / 64 * Self.pageSize + 144 + bit % 64 / 8
+            try damage(place + "/a") { bytes in
+                bytes = whole
+                bytes[byte] ^= 1 << UInt8(bit % 8)
+            }
+            let report = try SampleStore.repair(at: place + "/a", to: place + "/n\(bit)")
+            #expect(!report.isLossy && report.transactionsLost == 0 && report.check.isClean, "bit \(bit)")
+            #expect(try values(place + "/n\(bit)") == known, "bit \(bit)")
+            try FileManager.default.removeItem(atPath: place + "/n\(bit)")
+        }
+    }
+
+    @Test("Samples whose ids are lost stay under new ids, and in a store with peers only on request")
+    func nameless() throws {
+        let folder = TemporaryFolder()
+        let place = folder.path
+        for hasPeers in [false, true] {
+            let old = place + "/old\(hasPeers)"
+            let known = try makeStore(old)
+            if hasPeers {
+                let store = try SampleStore.open(at: old)
+                try store.write { try $0.setPeer(RegisteredPeer(id: "hub", registered: .now, lastSeen: .now)) }
+                try store.close()
+            }
+            let whole = try Data(contentsOf: URL(fileURLWithPath: old + "/data.mdb"))
+            var count = 0
+            for page in stride(from: 2 + Int.random(in: 0..<3), to: whole.count / Self.pageSize, by: 3) {
+                try damage(old) { bytes in
+                    bytes = whole
+                    let begin = page * Self.pageSize
+                    bytes.replaceSubrange(begin..<begin + Self.pageSize, with: Data(count: Self.pageSize))
+                }
+                let report = try SampleStore.repair(at: old, to: place + "/new\(hasPeers)\(page)")
+                let lost = report.identitiesLost.reduce(0) { $0 + ($1.samples ?? 0) }
+                guard lost > 0 else { continue }
+                count += 1
+                let found = try values(place + "/new\(hasPeers)\(page)")
+                #expect(report.isLossy && report.check.isClean && report.keepsNameless != hasPeers)
+                #expect(
+                    found.count == known.count - (hasPeers ? lost : 0), "page \(page): \(lost), \(report.lost)")
+                #expect(found.count { known[$0.key] == nil } == (hasPeers ? 0 : lost), "page \(page)")
+                let isSame = found.values.sorted() == known.values.sorted()
+                #expect(isSame != hasPeers, "page \(page)")
+                var options = RepairOptions()
+                options.includesDoubtful = true
+                let all = place + "/all\(hasPeers)\(page)"
+                _ = try SampleStore.repair(at: old, to: all, options: options)
+                let isAll = try values(all).values.sorted() == known.values.sorted()
+                #expect(isAll, "page \(page)")
+            }
+            #expect(count > 0)
+        }
+    }
+
     @Test("With any page zeroed nothing is invented or comes back, and what is lost is told") func pages() throws {
         let folder = TemporaryFolder()
         let place = folder.path
@@ -91,7 +152,8 @@ struct RepairTests {
                 let report = try SampleStore.repair(at: place + "/a", to: new)
                 let found = try values(new)
                 #expect(report.check.isClean, "seed \(seed), page \(page)")
-                #expect(found.allSatisfy { known[$0.key] == $0.value }, "seed \(seed), page \(page)")
+                let renamed = report.identitiesLost.reduce(0) { $0 + ($1.samples ?? 0) }
+                #expect(found.count { known[$0.key] != $0.value } == renamed, "seed \(seed), page \(page)")
                 #expect(found.count == known.count || report.isLossy, "seed \(seed), page \(page)")
             }
         }
@@ -107,6 +169,47 @@ struct RepairTests {
         #expect(report.check.isClean && report.transactionsLost == 0)
         let found = try values(place + "/b")
         #expect(found == known, "\(found.count) of \(known.count): \(report.findings)")
+    }
+
+    @Test("Any wrong bit in what a page says of its entries loses none of them") func entryList() throws {
+        let folder = TemporaryFolder()
+        let place = folder.path
+        var options = SampleStore.Options()
+        options.maintainsWhenIdle = false
+        let store = try SampleStore.open(at: place + "/first", options: options)
+        for day in 1...20 {
+            let sample = Sample(.stepCount, Double(day), .count, from: .day(day), to: .day(day) + 1)
+            try store.write { _ = try $0.save(sample) }
+        }
+        try store.setShadowing(of: .stepCount, true)
+        // No page of an older state is left in a compacted copy.
+        try store.compact(to: place + "/a")
+        try store.close()
+        let known = try values(place + "/a")
+        var pages: [Int] = []
+        try PageListing.read(place + "/a", meta: nil) { list in
+            try list.forEachPage { page in
+                if page.table == "upkeep" { pages.append(Int(page.number)) }
+                return true
+            }
+        }
+        let page = try #require(pages.first) * Self.pageSize
+        let whole = try Data(contentsOf: URL(fileURLWithPath: place + "/a/data.mdb"))
+        // The header's flags and its limits of the list; then the list, of two bytes an entry.
+        let end = Int(whole[page + 12]) | Int(whole[page + 13]) << 8
+        #expect(end > 16 && pages.count == 1)
+        for byte in 10..<end {
+            for bit in 0..<8 {
+                try damage(place + "/a") { bytes in
+                    bytes = whole
+                    bytes[page + byte] ^= 1 << UInt8(bit)
+                }
+                let report = try SampleStore.repair(at: place + "/a", to: place + "/b")
+                #expect(!report.isLossy && report.check.isClean, "bit \(bit) of byte \(byte): \(report.recordsLost)")
+                #expect(try values(place + "/b") == known, "bit \(bit) of byte \(byte)")
+                try FileManager.default.removeItem(atPath: place + "/b")
+            }
+        }
     }
 
     @Test("Without the page of the header its copy brings identity, queue, ranking and shadowing back") func header()

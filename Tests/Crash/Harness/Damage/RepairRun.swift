@@ -60,10 +60,15 @@ struct RepairRun {
         }
         var samples = try RepairBase.samples(of: new)
         if lies { samples.removeValue(forKey: samples.keys.sorted().first ?? .zero) }
+        let all = samples
+        if report.keepsNameless, !report.identitiesLost.isEmpty {
+            let states = kind.mixesStates || report.transactionsLost > 0 ? base.plain : [base.plain[0]]
+            guard try RepairBase.areOfLost(&samples, in: new, states) else { return "wrong_nameless_invented" }
+        }
         let legal = kind.mixesStates || report.transactionsLost > 0 ? base.states : [base.states[0]]
         for (id, text) in samples where !legal.contains(where: { $0[id] == text }) {
             // Of deletions nothing may be left; then it is said.
-            if kind == .cut, report.mayHoldDeleted, base.damaged.ever.contains(text) { continue }
+            if kind == .cut || kind == .some, report.mayHoldDeleted, base.damaged.ever.contains(text) { continue }
             let kind = base.states.contains { $0[id] == text } ? "back_from_an_older_state" : "invented"
             let newest = base.states[0][id] == nil ? "deleted" : "changed"
             return
@@ -92,7 +97,7 @@ struct RepairRun {
         }
         let second = try SampleStore.repair(at: new, to: again)
         guard second.isSound else { return "wrong_second_\(second.findings)".replacing(" ", with: "_") }
-        guard try RepairBase.samples(of: again) == samples || lies else { return "wrong_second_content" }
+        guard try RepairBase.samples(of: again) == all || lies else { return "wrong_second_content" }
         return samples.count == base.states[0].count ? "right" : "partly"
     }
 }
@@ -159,6 +164,8 @@ struct RepairBase {
     var bytes: [UInt8] { damaged.states[0] }
     /// The samples of each state, newest first.
     let states: [[SampleID: [UInt8]]]
+    /// The states without what details hold.
+    private(set) var plain: [[SampleID: String]] = []
     /// The branch pages of all trees.
     private(set) var branches: [Int] = []
     private var onPages: [Int: Set<SampleID>] = [:]
@@ -166,12 +173,15 @@ struct RepairBase {
     init(_ content: DamagedBase.Content, seed: UInt64, folder: String) throws {
         damaged = try DamagedBase(content, seed: seed, folder: folder, remembersAll: true)
         let place = folder + "/state"
+        var plain: [[SampleID: String]] = []
         states = try damaged.states.map { bytes in
             try? FileManager.default.removeItem(atPath: place)
             try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
             try RawFile(place + "/data.mdb").replace(with: bytes)
+            plain.append(try RepairBase.plain(of: place))
             return try RepairBase.samples(of: place)
         }
+        self.plain = plain
         try locate(place)
         try? FileManager.default.removeItem(atPath: place)
     }
@@ -201,6 +211,40 @@ struct RepairBase {
             }
         }
         return samples
+    }
+
+    /// Takes the samples under new ids out of those of a repaired store. Returns `false` if one of them has not what a
+    /// lost sample of one of the states had apart from its details.
+    static func areOfLost(
+        _ samples: inout [SampleID: [UInt8]], in folder: String, _ states: [[SampleID: String]]
+    ) throws -> Bool {
+        var lost: [String: Int] = [:]
+        for state in states { for (id, plain) in state where samples[id] == nil { lost[plain, default: 0] += 1 } }
+        for (id, plain) in try plain(of: folder) where states.allSatisfy({ $0[id] == nil }) {
+            guard let count = lost[plain], count > 0 else { return false }
+            lost[plain] = count - 1
+            samples[id] = nil
+        }
+        return true
+    }
+
+    /// What the hot columns say of each sample.
+    private static func plain(of folder: String) throws -> [SampleID: String] {
+        var options = SampleStore.Options()
+        (options.createIfMissing, options.readOnly) = (false, true)
+        let store = try SampleStore.open(at: folder, options: options)
+        defer { try? store.close() }
+        var all: [SampleID: String] = [:]
+        try store.read { transaction in
+            for type in try transaction.types() {
+                try transaction.forEachSample(SampleQuery(type.type, includeShadowed: true)) { sample in
+                    all[sample.id] =
+                        "\(sample.type) \(sample.start) \(sample.end) \(sample.quantity) \(sample.source.identity)"
+                    return true
+                }
+            }
+        }
+        return all
     }
 
     /// Finds out on which pages the values of each sample are.
