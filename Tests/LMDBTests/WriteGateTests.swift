@@ -30,7 +30,9 @@
                 _ = Self.pid(path + "/waiter.pid")
                 usleep(300_000)
                 // Releasing the lock wakes the victim, but this thread occupies its processor, so it cannot run before
-                // the kill.
+                // the kill. It got there like any other thread: at this policy from the start, a busy machine would
+                // keep it from ever waiting.
+                Processor.setIdle(victim)
                 _ = consume first
                 guard let second = try? environment.beginWrite() else { return }
                 Processor.end(victim)
@@ -54,18 +56,20 @@
 
         private func expectKilled(_ path: String) async {
             await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
-                Processor.stay(idle: true)
+                Processor.stay()
                 let environment = try Environment(folder: path)
-                try "\(getpid())".write(toFile: path + "/victim.pid", atomically: true, encoding: .utf8)
+                try "\(Processor.thread)".write(toFile: path + "/victim.pid", atomically: true, encoding: .utf8)
                 try environment.holdForEver()
             }
         }
 
         private func expectWritten(_ path: String) async {
             await #expect(processExitsWith: .success) { [path = path as String] in
-                // Kills this process if it waits too long.
-                alarm(30)
                 let environment = try Environment(folder: path)
+                _ = Self.pid(path + "/victim.pid")
+                // Kills this process if it waits too long: longer than this, and what wakes it by chance would hide the
+                // fault. A victim that is slow to start does not count.
+                alarm(30)
                 try "\(getpid())".write(toFile: path + "/waiter.pid", atomically: true, encoding: .utf8)
                 try environment.write { _ in }
                 environment.close()
@@ -91,27 +95,36 @@
 
     /// Controls which processor a thread runs on.
     private enum Processor {
-        /// Binds the calling thread to the first processor. With `idle`, it runs only while no other thread needs the
-        /// processor.
-        static func stay(idle: Bool = false) {
+        /// The calling thread's number, to which `kill` and policies apply like to that of a process.
+        static var thread: pid_t {
+            typealias ThreadNumber = @convention(c) () -> pid_t
+            guard let symbol = unsafe dlsym(nil, "gettid") else { return getpid() }
+            // unsafe: the function has this signature.
+            return unsafe unsafeBitCast(symbol, to: ThreadNumber.self)()
+        }
+
+        /// Binds the calling thread to the first processor.
+        static func stay() {
             typealias SetAffinity = @convention(c) (pid_t, Int, UnsafeRawPointer) -> Int32
             guard let symbol = unsafe dlsym(nil, "sched_setaffinity") else { return }
             // unsafe: the function has this signature, and reads as many bytes as the second argument says.
             let setAffinity = unsafe unsafeBitCast(symbol, to: SetAffinity.self)
             var first: UInt64 = 1
             _ = unsafe setAffinity(0, 8, &first)
-            if idle { setPolicy(0, 5) }
         }
 
-        /// Kills a process and lets it run until it has ended, even if its policy was idle.
-        static func end(_ process: pid_t) {
-            kill(process, SIGKILL)
-            setPolicy(process, 0)
+        /// From now on the thread runs only while no other thread needs the processor.
+        static func setIdle(_ thread: pid_t) { setPolicy(thread, 5) }
+
+        /// Kills a thread's process and lets the thread run until it has ended, even if its policy was idle.
+        static func end(_ thread: pid_t) {
+            kill(thread, SIGKILL)
+            setPolicy(thread, 0)
         }
 
-        private static func setPolicy(_ process: pid_t, _ policy: Int32) {
+        private static func setPolicy(_ thread: pid_t, _ policy: Int32) {
             var parameters = sched_param()
-            _ = unsafe sched_setscheduler(process, policy, &parameters)
+            _ = unsafe sched_setscheduler(thread, policy, &parameters)
         }
     }
 #endif

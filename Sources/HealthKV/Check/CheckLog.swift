@@ -59,6 +59,8 @@ final class CheckLog {
                 let details = try? DetailsChunk(span, key: key.bytes.rawBytes)
             {
                 count = details.rows
+            } else {
+                try? ChunkTable.withChunk(key, in: snapshot) { count = $0.rows }
             }
             report.findings[index].samples = Finding.Samples(
                 type: type, starts: CheckLog.starts(from: key.lower, to: upper), count: count)

@@ -25,7 +25,11 @@ struct ChunkCheck {
                 let chunk = try HotChunk(cursor.value, key: key.rawBytes)
                 checkTiling(chunk, after: last)
                 last = LaneEnd(lane: chunk.key.lane, upper: chunk.upper, place: place(of: chunk.key))
-                try checkRows(snapshot, chunk, &counts)
+                do { try checkRows(snapshot, chunk, &counts) } catch let error as FormatError {
+                    // `checkOrphans` reports details that cannot be read.
+                    guard try !hasReadableDetails(chunk, in: snapshot) else { throw error }
+                    log.noteDamage(ofChunk: key)
+                }
             } catch let error as FormatError {
                 log.add(
                     Finding.Kind(error, else: .chunkUnreadable), .chunks, "\(place(of: key)): \(error)",
@@ -154,7 +158,14 @@ struct ChunkCheck {
         }
     }
 
-    /// Reports details whose chunk is gone.
+    private func hasReadableDetails(_ chunk: HotChunk, in snapshot: borrowing Snapshot) throws -> Bool {
+        let key = chunk.key.bytes
+        guard let span = try snapshot.view.get(snapshot.tables[.details], key) else { return true }
+        do { try DetailsChunk(span, key: key.rawBytes).verify() } catch { return false }
+        return true
+    }
+
+    /// Reports details that cannot be read, or whose chunk is gone.
     private func checkOrphans(_ snapshot: borrowing Snapshot) {
         log.forEachValue(snapshot, .details, as: .detailsMismatch) { value, key in
             if try ChunkTable.storedKey(of: ChunkKey(key.rawBytes), in: snapshot) == nil {

@@ -72,7 +72,7 @@ struct FileOpener {
         do {
             try FileOpener.catchingUp(file.environment) {
                 if !options.limits.ignoresPlace {
-                    try StorePlace.settle(
+                    try RestoreMark.settle(
                         file.environment, file.tables, try file.presentJournalFile(), folder, options, notices)
                 }
                 try replacement.removeLeftover(file.environment, file.tables)

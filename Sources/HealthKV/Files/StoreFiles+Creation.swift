@@ -41,8 +41,8 @@ extension StoreFiles {
         header.believedTime = header.prunedAt
         header.transaction = UInt64(transaction.id)
         try transaction.put(tables[.meta], StoreHeader.key, header.value)
-        if let place = StorePlace(of: StoreFiles.dataPath(in: environment.path)) {
-            try transaction.put(tables[.meta], StorePlace.key, place.value(stamp: header.stamp))
+        if let place = RestoreMark(of: StoreFiles.dataPath(in: environment.path)) {
+            try transaction.put(tables[.meta], RestoreMark.key, place.value(stamp: header.stamp))
         }
         try transaction.commit()
         return tables

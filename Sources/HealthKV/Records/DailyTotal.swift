@@ -42,10 +42,10 @@ public struct DailyTotal: Sendable, Hashable {
     }
 
     /// Returns `true` if this reading replaces an older one. A newer reading does, except an incomplete over a complete
-    /// one, or one without a value over one with a value.
+    /// one, or one without a value over one with a value. In another zone the day is another one, and may not be over.
     func replaces(_ older: DailyTotal) -> Bool {
         guard time >= older.time else { return false }
-        if older.isComplete, !isComplete { return false }
+        if older.isComplete, !isComplete, zone == older.zone { return false }
         return value != nil || older.value == nil
     }
 

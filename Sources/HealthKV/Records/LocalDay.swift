@@ -64,6 +64,12 @@ package enum LocalDays {
         return (first...max(first, last)).prefix(limit).map { LocalDay($0, in: zone).text }
     }
 
+    /// Returns the range of a local day; `nil` if it has none.
+    package static func range(of day: String, zone: String) -> TimeRange? {
+        guard let zone = TimeZone(identifier: zone), let number = CivilTime.day(day) else { return nil }
+        return LocalDay(number, in: zone).bounds.map { TimeRange(from: $0.from, to: $0.to) }
+    }
+
     /// Returns `true` if a local day is over.
     package static func isOver(_ day: String, zone: String, at now: Instant) -> Bool {
         guard let zone = TimeZone(identifier: zone), let number = CivilTime.day(day) else { return false }

@@ -62,14 +62,10 @@ extension Sample {
     }
 
     /// The version and clock of the edit that lies over the sample, or of the reversion that took it off.
-    private var overlayOrder: (version: Int64, clock: ChangeClock) {
-        if let reversion { return (reversion.version, reversion.modified) }
-        return (version, modified ?? .unknown)
-    }
+    private var overlayOrder: VersionOrder { reversion?.order ?? order }
 
     fileprivate func isOlderRecord(than other: Sample) -> Bool {
-        let (mine, theirs) = ((version, modified ?? .unknown), (other.version, other.modified ?? .unknown))
-        guard mine == theirs else { return mine < theirs }
+        guard order == other.order else { return order < other.order }
         // Local notes are compared last, because a store does not know the notes of an import that an edit covers.
         let ((content, notes), (others, otherNotes)) = (importBytes, other.importBytes)
         return content == others
@@ -112,15 +108,8 @@ extension Sample {
     var clocks: [ChangeClock] { [modified, original?.modified, reversion?.modified].compactMap(\.self) }
 
     /// The greatest version and clock among the sample, its original and its reversion. A deletion has to reach it.
-    package var lastChange: (version: Int64, clock: ChangeClock) {
-        var last = (version, modified ?? .unknown)
-        if let original, last < (original.version, original.modified ?? .unknown) {
-            last = (original.version, original.modified ?? .unknown)
-        }
-        if let reversion, last < (reversion.version, reversion.modified) {
-            last = (reversion.version, reversion.modified)
-        }
-        return last
+    package var lastChange: VersionOrder {
+        [original?.order, reversion?.order].compactMap(\.self).reduce(order) { max($0, $1) }
     }
 }
 

@@ -9,8 +9,12 @@ public struct RegisteredPeer: Sendable, Hashable, Identifiable {
     public var registered: Instant
     /// The time at which the peer last acknowledged something.
     public var lastSeen: Instant
-    /// The place up to which the peer has acknowledged changes; later tombstones are kept for it.
-    public var acknowledged: ChangeToken?
+    /// How far the peer itself has read this store's feed of changes; `nil` if it does not read it, or begins at
+    /// the beginning.
+    package var read: FeedMark?
+    /// How far this store's own engine has sent its feed, or its queue, to the peer. Where both stores sync with each
+    /// other, each by its own plan, one mark may have passed changes that the other has not.
+    package var sent: FeedMark?
     /// Which changes go into the peer's queue; `nil` for a peer that follows the change feed instead.
     public var queue: QueueRule?
     /// Whether the peer was silent for so long that tombstones are no longer kept for it (SEMANTICS C27).
@@ -23,9 +27,57 @@ public struct RegisteredPeer: Sendable, Hashable, Identifiable {
         self.id = id
         self.registered = registered
         self.lastSeen = lastSeen
-        self.acknowledged = acknowledged
         self.queue = queue
+        self.acknowledged = acknowledged
     }
+
+    /// The place up to which the peer has acknowledged changes, whether it read them or was sent them; later tombstones
+    /// are kept for it. After `nil` was set, all changes are new to it.
+    public var acknowledged: ChangeToken? {
+        get { usedMarks.map(\.place).min { ($0.epoch, $0) < ($1.epoch, $1) } }
+        set { (read, sent) = (newValue.map { FeedMark(place: $0, time: lastSeen) }, nil) }
+    }
+
+    /// How far the peer reads the feed by itself; `nil` if it does not, or has not for a long time.
+    package var readInUse: ChangeToken? { read.flatMap { usedMarks.contains($0) ? $0.place : nil } }
+
+    /// The places of both marks, where they are known.
+    package var marks: [FeedMark] { [read, sent].compactMap { $0 } }
+
+    /// The place behind which the peer knows no change. It may lack changes before it as well.
+    package var furthest: ChangeToken? { marks.map(\.place).max { ($0.epoch, $0) < ($1.epoch, $1) } }
+
+    /// The marks without one that has stood still for so long that it no longer holds anything back, while the other
+    /// one moved (SEMANTICS C27). Who continues there compares both stores.
+    private var usedMarks: [FeedMark] {
+        guard let last = marks.map(\.time).max() else { return [] }
+        return marks.filter { $0.time > last - RegisteredPeer.longestStandstill }
+    }
+
+    /// Notes that the peer has reached a place now. A clock that is behind the peer's registration is wrong, and a mark
+    /// ahead of a right clock was made by a wrong one: neither may let a mark look as if it had stood still.
+    package mutating func move(
+        _ mark: WritableKeyPath<RegisteredPeer, FeedMark?>, to place: ChangeToken, at now: Instant
+    ) {
+        guard now >= registered else {
+            self[keyPath: mark] = FeedMark(place: place, time: self[keyPath: mark]?.time ?? registered)
+            return
+        }
+        self[keyPath: mark] = FeedMark(place: place, time: now)
+        for side in [\RegisteredPeer.read, \.sent] where (self[keyPath: side]?.time ?? now) > now {
+            self[keyPath: side]?.time = now
+        }
+    }
+
+    private static let longestStandstill: Int64 = 180 * 86_400 * 1_000_000_000
+}
+
+/// A place in this store's feed of changes that a peer has reached, and when it did.
+package struct FeedMark: Sendable, Hashable {
+    package var place: ChangeToken
+    package var time: Instant
+
+    package init(place: ChangeToken, time: Instant) { (self.place, self.time) = (place, time) }
 }
 
 /// The store's place in a peer's feed, stored in the same transaction as the data up to that place.

@@ -34,8 +34,8 @@ public struct StoreError: Error, Sendable {
         public static let readOnly = Code(rawValue: "readOnly")
         /// A sample or batch that the model refuses.
         public static let invalidSample = Code(rawValue: "invalidSample")
-        /// An edit gives a sample a sync identifier that another sample of its type and source has.
-        public static let identifierTaken = Code(rawValue: "identifierTaken")
+        /// An edit changes the type, source or sync identifier of a sample, by which peers recognise it.
+        public static let identityChanged = Code(rawValue: "identityChanged")
         /// A save that was to throw where it stores nothing: the sample was deleted, or the store holds a later
         /// version.
         public static let notStored = Code(rawValue: "notStored")
@@ -132,7 +132,8 @@ extension StoreError: CustomStringConvertible {
         case .invalidSample: "Correct the named field; nothing was stored."
         case .notStored:
             "Read the sample and save the change on top of it; undelete one that was deleted, or give it a new id."
-        case .identifierTaken: "Edit the sample that has it, or delete that one first. Nothing was stored."
+        case .identityChanged:
+            "Delete the sample and save the new one under an id of its own. Nothing was stored."
         case .tokenExpired: "Read all samples once and continue from the current token."
         case .full where isOfDisk: "Free space on the disk, or allow larger files. Nothing was stored."
         case .full: "Delete data, or open the store with a greater map size or size limit. Nothing was stored."

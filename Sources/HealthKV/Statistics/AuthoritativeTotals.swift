@@ -20,15 +20,14 @@ extension SampleReading where Self: ~Copyable {
         try forEachTotal { total in
             guard total.type == plan.query.type, total.isComplete, let value = total.value,
                 let unit = answer.unit ?? plan.unit, unit.isCompatible(with: total.unit),
-                let zone = TimeZone(identifier: total.zone), let number = CivilTime.day(total.day),
-                let day = LocalDay(number, in: zone).bounds, day.from >= plan.from, day.to <= plan.to
+                let day = LocalDays.range(of: total.day, zone: total.zone), day.from >= plan.from, day.to <= plan.to
             else { return }
             let bucket = borders.partitioningIndex { $0 > day.from.nanoseconds } - 1
             let converted = try total.unit.convert(value, to: unit)
             // An older release stored totals that are not finite (SEMANTICS C32).
             guard total.isFinite, converted.isFinite,
                 bucket >= 0, bucket < plan.borders.count, day.to.nanoseconds <= borders[bucket + 1],
-                days.insert(TimeRange(from: day.from, to: day.to)).inserted
+                days.insert(day).inserted
             else { return }
             let told = try converted + unknown(to: total.peer, of: total.type, day, unit)
             if borders[bucket] == day.from.nanoseconds, borders[bucket + 1] == day.to.nanoseconds {
@@ -47,7 +46,7 @@ extension SampleReading where Self: ~Copyable {
     /// Returns what the samples of a day that were written here and that a peer does not hold add to the merged sum of
     /// the others: its total cannot include them.
     private func unknown(
-        to peer: PeerID, of type: SampleType, _ day: (from: Instant, to: Instant), _ unit: HealthUnit
+        to peer: PeerID, of type: SampleType, _ day: TimeRange, _ unit: HealthUnit
     ) throws -> Double {
         let snapshot = snapshot
         guard let number = try NameTable.number(of: type, in: snapshot) else { return 0 }

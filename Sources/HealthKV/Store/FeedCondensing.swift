@@ -109,7 +109,12 @@ enum FeedCondensing {
             let own = try FeedPositions.reach(of: record, most: ChangeRecord.mostChunks, in: txn.snapshot)
             looked += own.chunks
             if isEmpty, !own.holdsRows {
-                if record.commit <= txn.state.header.prunedCommit { return true }
+                if record.commit <= txn.state.header.prunedCommit {
+                    // Its mark is lost, and with it what it proved: the next record says so.
+                    place.record.since = min(place.record.commits.lowerBound, record.commits.lowerBound)
+                    carrier = place
+                    return true
+                }
             } else if record.commit > shared {
                 return false
             }
@@ -148,7 +153,7 @@ enum FeedCondensing {
     /// Returns the commits up to which the pages reached that registered peers have acknowledged. The marks of the last
     /// records up to them prove whether the file was rolled back.
     private static func checkpoints(in txn: borrowing WriteTransaction) throws -> Set<UInt64> {
-        Set(try txn.peers().compactMap(\.acknowledged).filter { $0.epoch == txn.state.header.epoch }.map(\.head))
+        Set(try txn.peers().flatMap(\.marks).map(\.place).filter { $0.epoch == txn.state.header.epoch }.map(\.head))
     }
 
     /// Stores a record into which others were merged.

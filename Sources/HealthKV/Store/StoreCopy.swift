@@ -11,7 +11,7 @@ enum StoreCopy {
         guard !core.isWriting else {
             throw StoreError(.nested, path: core.path, "A copy cannot be made inside write")
         }
-        let place = CopyPlace(folder)
+        let place = CopyDestination(folder)
         try place.check(against: core.path)
         place.removeLeftovers()
         // The copy gets its name only when it is complete: a process that finds the folder finds a store.
@@ -36,7 +36,7 @@ enum StoreCopy {
                         + "a power cut may take the name away")
             }
         } catch {
-            CopyPlace.remove(partial)
+            CopyDestination.remove(partial)
             throw StoreError.wrap(StoreError.ofCopy(error, store: core.path), path: folder)
         }
     }
@@ -65,8 +65,8 @@ enum StoreCopy {
         var header = try StoreHeader.read(transaction.view, tables)
         header.transaction = UInt64(transaction.id)
         try transaction.put(tables[.meta], StoreHeader.key, header.value)
-        if let place = keepsPlace ? StorePlace(of: StoreFiles.dataPath(in: folder)) : .ofCopy {
-            try transaction.put(tables[.meta], StorePlace.key, place.value(stamp: header.stamp))
+        if let place = keepsPlace ? RestoreMark(of: StoreFiles.dataPath(in: folder)) : .ofCopy {
+            try transaction.put(tables[.meta], RestoreMark.key, place.value(stamp: header.stamp))
         }
         try transaction.commit()
         try verifyHeader(environment, folder)
@@ -102,7 +102,7 @@ enum StoreCopy {
             } catch {
                 let isRetired = (try? file.isRetired()) ?? false
                 if file.isInPlace(core.path), !isRetired { throw error }
-                CopyPlace.empty(folder)
+                CopyDestination.empty(folder)
                 if isRetired { _ = try Following.follow(file, in: core) }
             }
         }

@@ -4,16 +4,15 @@ import LMDB
 
 /// Queues each change for the peers that have a queue.
 enum PeerQueues {
-    static func followerThatHasSeenAll(_ name: PeerID, in txn: borrowing WriteTransaction) throws -> PeerID? {
-        guard let peer = try txn.peer(name), peer.queue == nil, let seen = peer.acknowledged,
-            seen.epoch == txn.state.header.epoch, seen.store == txn.state.header.storeID
-        else { return nil }
+    /// Returns `true` if a mark in the store's feed has passed all changes so far.
+    static func hasPassedAll(_ mark: FeedMark?, in txn: borrowing WriteTransaction) throws -> Bool {
+        guard let seen = mark?.place, seen.epoch == txn.state.header.epoch, seen.store == txn.state.header.storeID
+        else { return false }
         // Changes of other closures in this commit are not in a change record yet.
         let seenHere = seen.commit == txn.commit ? seen.ordinal : 0
-        if txn.state.hasChanges, seenHere < txn.state.ordinal - 1 { return nil }
+        if txn.state.hasChanges, seenHere < txn.state.ordinal - 1 { return false }
         let unseen = try? txn.changes(since: seen, limit: 1).changes
-        let isBehind = unseen?.isEmpty != true
-        return isBehind ? nil : name
+        return unseen?.isEmpty == true
     }
 
     /// Queues a saved or deleted row for the peers whose rule takes it, except the peer from which the change came. If
@@ -34,8 +33,25 @@ enum PeerQueues {
                 let isKnown = try txn.link(peer: peer.id, sample: row.id) != nil
                 if try isKnown || txn.pending(peer: peer.id, sample: row.id) != nil { continue }
             }
+            if isOwn { try doubtTotals(of: row, typeNumber, at: peer.id, in: &txn) }
             try queue(row.id, typeNumber, version: row.version, row.clock, kind, for: peer.id, in: &txn)
         }
+    }
+
+    /// Notes that a row leaves its place in time, so that the totals of peers that hold it change there as well.
+    static func noteMoved(_ row: StoredRow, _ typeNumber: UInt32, in txn: inout WriteTransaction) throws {
+        guard !row.flags.contains(.imported) else { return }
+        for peer in try queues(in: &txn) where peer.id != txn.environment.sender {
+            try doubtTotals(of: row, typeNumber, at: peer.id, in: &txn)
+        }
+    }
+
+    /// Marks the totals of a row's days as incomplete if the peer counts the row: it will be changed or deleted there.
+    private static func doubtTotals(
+        of row: StoredRow, _ typeNumber: UInt32, at peer: PeerID, in txn: inout WriteTransaction
+    ) throws {
+        guard try txn.link(peer: peer, sample: row.id)?.isHeldThere == true else { return }
+        try PeerTotalsTable.doubt(peer, typeNumber, from: row.start, to: row.end, in: &txn)
     }
 
     /// Returns `true` if this app wrote the row. If another store brought a sample of another app, that app sends it.
@@ -72,9 +88,16 @@ enum PeerQueues {
         let link = try txn.link(peer: peer, sample: sample)
         let wasTried = prior?.isSent ?? false
         // The peer has never received the sample, so there is nothing to delete.
-        if kind == .delete, link == nil, !wasTried {
+        if kind == .delete, link == nil, !wasTried, prior?.isReceived != true {
             if let prior { try txn.removePending(prior) }
             return
+        }
+        if kind == .save, let prior, prior.kind == .delete, var doubted = link, doubted.isHeldThere {
+            // The deletion may have been carried out. When the peer reports it, it is not the end of the new version.
+            doubted.isProvisional = true
+            // A sample without a sync identifier has no number there.
+            if doubted.version > 0 { doubted.version = max(doubted.version, prior.version) }
+            try txn.setLink(doubted)
         }
         let number = try nextNumber(kind, of: sample, version: version, clock, for: peer, in: &txn)
         var operation = PendingOperation(peer: peer, kind: kind, sample: sample, version: number)

@@ -75,8 +75,36 @@ extension RegisteredPeer: SyncRecord {
         record.append(id.rawValue)
         record.append(registered.nanoseconds)
         record.append(lastSeen.nanoseconds)
-        record.append(acknowledged?.description)
+        record.append(read?.place.description)
         record.append(isRetired ? 1 : 0 as UInt8)
+        RegisteredPeer.append(queue, to: &record)
+        record.append((read?.time ?? .earliest).nanoseconds)
+        record.append(sent?.place.description)
+        record.append((sent?.time ?? .earliest).nanoseconds)
+    }
+
+    init(from record: inout RecordReader) throws {
+        id = try PeerID(record.readText())
+        registered = Instant(nanoseconds: try record.read(Int64.self))
+        lastSeen = Instant(nanoseconds: try record.read(Int64.self))
+        let place = try record.readOptionalText().flatMap { ChangeToken($0) }
+        let known = place.map { FeedMark(place: $0, time: lastSeen) }
+        // A record written before queues existed ends here. One written before there were two marks has one for both.
+        (read, sent) = (known, known)
+        if record.isAtEnd { return }
+        isRetired = try record.read(UInt8.self) != 0
+        queue = try RegisteredPeer.queue(from: &record)
+        // A database reads nothing by itself.
+        if record.isAtEnd {
+            if queue != nil { read = nil }
+            return
+        }
+        read = FeedMark(place: place, time: try record.read(Int64.self))
+        let placeSent = try record.readOptionalText().flatMap { ChangeToken($0) }
+        sent = FeedMark(place: placeSent, time: try record.read(Int64.self))
+    }
+
+    private static func append(_ queue: QueueRule?, to record: inout RecordWriter) {
         guard let queue else { return record.append(0 as UInt8) }
         record.append(queue.takesImports ? 2 : 1 as UInt8)
         guard let types = queue.types else { return record.append(UInt32.max) }
@@ -84,16 +112,9 @@ extension RegisteredPeer: SyncRecord {
         for type in types.sorted() { record.append(type.identifier) }
     }
 
-    init(from record: inout RecordReader) throws {
-        id = try PeerID(record.readText())
-        registered = Instant(nanoseconds: try record.read(Int64.self))
-        lastSeen = Instant(nanoseconds: try record.read(Int64.self))
-        acknowledged = try record.readOptionalText().flatMap { ChangeToken($0) }
-        // A record written before queues existed ends here.
-        if record.isAtEnd { return }
-        isRetired = try record.read(UInt8.self) != 0
+    private static func queue(from record: inout RecordReader) throws -> QueueRule? {
         let flag = try record.read(UInt8.self)
-        if flag == 0 { return }
+        if flag == 0 { return nil }
         var rule = QueueRule(types: nil, takesImports: flag == 2)
         let count = try record.read(UInt32.self)
         if count != .max {
@@ -101,7 +122,15 @@ extension RegisteredPeer: SyncRecord {
             for _ in 0..<count { types.insert(SampleType(try record.readText())) }
             rule.types = types
         }
-        queue = rule
+        return rule
+    }
+}
+
+extension FeedMark {
+    /// The mark at a stored place and time; `nil` without a place.
+    fileprivate init?(place: ChangeToken?, time: Int64) {
+        guard let place else { return nil }
+        self.init(place: place, time: Instant(nanoseconds: time))
     }
 }
 

@@ -133,3 +133,14 @@ struct SyncIdentity: Hashable, Sendable {
     var source: UInt32
     var identifier: String
 }
+
+extension Tombstone {
+    var order: VersionOrder { VersionOrder(version, clock) }
+}
+
+/// Under what a sample was deleted.
+struct DeletedIdentity {
+    var source: UInt32
+    /// `nil` if the deletion covers the id only.
+    var syncIdentifier: String?
+}

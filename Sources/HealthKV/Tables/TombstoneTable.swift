@@ -55,25 +55,28 @@ enum TombstoneTable {
     // A deletion is recorded under two keys with independent lifetimes: the id, and the sync identity. The default
     // sync identifier is the text of the id, and needs no record of its own while the id has a tombstone.
 
-    /// Writes the tombstone of a row under its id, and under its sync identity if it has one.
+    /// Writes the tombstone of a row, under another identity if the sample was deleted under one.
     static func bury(
-        _ row: StoredRow, _ lane: Lane, clock: ChangeClock, commit: UInt64, ordinal: UInt32, time: Int64,
-        in txn: inout WriteTransaction
+        _ row: StoredRow, _ lane: Lane, as identity: DeletedIdentity? = nil, clock: ChangeClock, commit: UInt64,
+        ordinal: UInt32, time: Int64, in txn: inout WriteTransaction
     ) throws {
         let source = try NameTable.revision(row.revision, in: txn.snapshot).sourceNumber
-        try bury(
-            Tombstone(
-                of: row, type: lane.type, source: source, clock: clock, commit: commit, ordinal: ordinal, time: time),
-            in: &txn)
+        var tombstone = Tombstone(
+            of: row, type: lane.type, source: source, clock: clock, commit: commit, ordinal: ordinal, time: time)
+        if let identity {
+            (tombstone.source, tombstone.syncIdentifier) = (identity.source, identity.syncIdentifier)
+        }
+        try bury(tombstone, in: &txn)
     }
 
+    /// Writes a tombstone under its id, and under its sync identity if it has one.
     static func bury(_ buried: Tombstone, in txn: inout WriteTransaction) throws {
         var tombstone = buried
         if let sync = tombstone.sync, let other = try TombstoneTable.tombstone(sync, in: txn.snapshot),
             other.id != tombstone.id
         {
             // Of two deletions of one sync identity, the greater one keeps it.
-            if (tombstone.version, tombstone.clock) < (other.version, other.clock) {
+            if tombstone.order < other.order {
                 tombstone.syncIdentifier = nil
             } else {
                 try release(sync, from: other, in: &txn)

@@ -22,4 +22,8 @@ public struct ReadTransaction: ~Copyable, SampleReading {
         @_lifetime(borrow self)
         get { Snapshot(view: lmdb.view, context: context) }
     }
+
+    /// Returns an error of this read with the path of its store, for reads that enclose each other: the error would be
+    /// named after the store of the inner one otherwise.
+    package func named(_ error: any Error) -> any Error { StoreError.wrapRead(error, path: context.path) }
 }

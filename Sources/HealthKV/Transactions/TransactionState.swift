@@ -55,6 +55,8 @@ struct TransactionState {
     var writes = 0
     /// Whether the commit changes which types shadow duplicates.
     var changesShadowing = false
+    /// Whether a merge stored what neither side held: an edit of one over an import of the other.
+    var hasCombined = false
     /// The number of bytes written.
     var bytes = 0
     /// Whether an operation failed after it had made a part of its changes. Then nothing may be committed, even if the

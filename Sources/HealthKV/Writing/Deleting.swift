@@ -8,6 +8,10 @@ struct LeavingRow {
     var version: Int64?
     /// The clock of a deletion made by another store; `nil` for a deletion made here.
     var clock: ChangeClock?
+    /// What the sample was when another store deleted it under the same id: an edit that is unknown here may have given
+    /// up the row's sync identifier or source, which others may have now. `nil` if it was what the row is. The type
+    /// stays the row's, because a health database that holds the sample needs it.
+    var identity: DeletedIdentity?
 
     init(_ found: FoundRow, version: Int64? = nil, clock: ChangeClock? = nil) {
         (self.found, self.version, self.clock) = (found, version, clock)
@@ -71,7 +75,8 @@ enum Deleting {
         var buried = row
         buried.version = try leaving.version ?? Overlays.lastChange(of: leaving.found, in: txn).version
         let (ordinal, now) = (txn.state.takeOrdinal(), txn.environment.now().nanoseconds)
-        try TombstoneTable.bury(buried, lane, clock: clock, commit: txn.commit, ordinal: ordinal, time: now, in: &txn)
+        try TombstoneTable.bury(
+            buried, lane, as: leaving.identity, clock: clock, commit: txn.commit, ordinal: ordinal, time: now, in: &txn)
         try IdentityIndex.reindex(from: (row, lane), to: nil, in: &txn)
         try PeerQueues.queue(buried, lane.type, .delete, in: &txn)
         txn.state.deletions.append(

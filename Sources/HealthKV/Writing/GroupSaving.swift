@@ -11,9 +11,13 @@ enum GroupSaving {
     static func save(group: String, _ samples: [Sample], ifNone source: Source, in txn: inout WriteTransaction) throws
         -> [SaveOutcome]
     {
-        let samples = samples.map { sample in
+        let given = samples.map { sample in
             var sample = sample
             sample.group = group
+            return sample
+        }
+        let samples = given.map { sample in
+            var sample = sample
             sample.source = resolved(sample.source, in: txn)
             return sample
         }
@@ -22,7 +26,7 @@ enum GroupSaving {
         return try txn.whole { transaction in
             let before = try liveRows(ofGroup: group, sources, in: &transaction)
             var outcomes: [SaveOutcome] = []
-            for sample in samples {
+            for sample in given {
                 outcomes.append(try saveMember(sample, ofLiving: !before.isEmpty, in: &transaction))
             }
             let left = try liveRows(ofGroup: group, sources, in: &transaction).filter { row in
@@ -39,7 +43,8 @@ enum GroupSaving {
         let outcome = try Saving.store(sample, rule: .local, in: &txn)
         guard outcome == .vetoed, isLiving else { return outcome }
         var again = sample
-        again.version = Sample.version(after: try deletedVersion(of: sample, in: txn.snapshot) ?? 0)
+        again.source = resolved(sample.source, in: txn)
+        again.version = Sample.version(after: try deletedVersion(of: again, in: txn.snapshot) ?? 0)
         return try Saving.store(again, rule: .local, in: &txn)
     }
 

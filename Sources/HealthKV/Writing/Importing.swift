@@ -82,7 +82,6 @@ enum Importing {
             var sample = batch.sample(at: row)
             sample.id = plan.ids[row]
             if let multiplicity = plan.multiplicities[row] { sample.multiplicity = multiplicity }
-            if sample.source == .thisApp { sample.source = txn.environment.source }
             // Content without an identity of its own must not revert a sample that was edited since.
             if batch.derivesIDs, sample.modified == nil,
                 try Saving.settled(SampleLookup.find(sample.id, in: txn.snapshot), in: &txn) != nil

@@ -31,7 +31,9 @@ enum Overlays {
         (brought.id, brought.origin, brought.version) = (held.id, held.origin, max(1, sample.version))
         let merged = OverlaidImport(held).merged(with: OverlaidImport(brought)).sample
         let (wanted, stored) = (record(merged, in: txn), record(held, in: txn))
-        if wanted == stored { return record(brought, in: txn) == stored ? .unchanged : .older }
+        let told = record(brought, in: txn)
+        if wanted == stored { return told == stored ? .unchanged : .older }
+        if wanted != told { txn.state.hasCombined = true }
         try replaceSample(found, by: merged, in: &txn)
         return .replaced
     }
@@ -51,10 +53,8 @@ enum Overlays {
     }
 
     /// Returns the greatest version and clock among the records of a row. A deletion has to reach it.
-    static func lastChange(of found: FoundRow, in txn: borrowing WriteTransaction) throws -> (
-        version: Int64, clock: ChangeClock
-    ) {
-        try overlaid(found, in: txn)?.lastChange ?? (found.row.version, found.row.clock)
+    static func lastChange(of found: FoundRow, in txn: borrowing WriteTransaction) throws -> VersionOrder {
+        try overlaid(found, in: txn)?.lastChange ?? VersionOrder(found.row.version, found.row.clock)
     }
 
     /// Returns the latest clock among the records of a row.

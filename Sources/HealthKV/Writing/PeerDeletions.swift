@@ -11,10 +11,11 @@ struct LeavingRows {
     mutating func append(_ row: LeavingRow) {
         rows.append(row)
         ids.insert(row.found.row.id)
-        guard let text = row.found.row.rare?.syncIdentifier else { return }
-        identifiers.insert(text)
-        // The tombstone under this id may hold the row's sync identity.
-        if let id = SampleID(canonical: text) { ids.insert(id) }
+        for text in [row.found.row.rare?.syncIdentifier, row.identity?.syncIdentifier].compactMap(\.self) {
+            identifiers.insert(text)
+            // The tombstone under this id may hold the row's sync identity.
+            if let id = SampleID(canonical: text) { ids.insert(id) }
+        }
     }
 
     /// Returns `true` if a deletion may refer to one of the rows, or to a tombstone that a row's own one is compared
@@ -52,8 +53,13 @@ enum PeerDeletions {
         txn.witness(deletion.modified)
         guard let found = try liveRow(of: deletion, in: &txn) else { return try buryUnknown(deletion, in: &txn) }
         let last = try Overlays.lastChange(of: found, in: txn)
-        guard (deletion.version, deletion.modified) >= (last.version, last.clock) else { return false }
-        leaving.append(LeavingRow(found, version: deletion.version, clock: deletion.modified))
+        guard deletion.order >= last else { return false }
+        var row = LeavingRow(found, version: deletion.version, clock: deletion.modified)
+        if found.row.id == deletion.id {
+            row.identity = DeletedIdentity(
+                source: try NameTable.number(of: deletion.source, in: &txn), syncIdentifier: deletion.syncIdentifier)
+        }
+        leaving.append(row)
         return true
     }
 
@@ -83,7 +89,7 @@ enum PeerDeletions {
             try TombstoneTable.tombstone(deletion.id, in: txn.snapshot),
             try sync.flatMap { try TombstoneTable.tombstone($0, in: txn.snapshot) },
         ] {
-            if let known, (known.version, known.clock) >= (deletion.version, deletion.modified) { return false }
+            if let known, known.order >= deletion.order { return false }
         }
         let ordinal = txn.state.takeOrdinal()
         try TombstoneTable.bury(

@@ -14,7 +14,8 @@ enum Saving {
     static func store(_ sample: Sample, rule: StoreRule, in txn: inout WriteTransaction) throws -> SaveOutcome {
         try txn.checkRoom()
         var sample = sample
-        if sample.source == .thisApp { sample.source = txn.environment.source }
+        let namesNoSource = sample.source == .thisApp
+        if namesNoSource { sample.source = txn.environment.source }
         try sample.validate()
         if rule == .local {
             // A local change gets a clock of this store.
@@ -24,7 +25,9 @@ enum Saving {
         }
         if sample.hasRareFields { for clock in sample.clocks { txn.witness(clock) } }
         let known = try match(sample, in: &txn)
-        if let found = known.live { return try replace(found, by: sample, rule, in: &txn) }
+        if let found = known.live {
+            return try replace(found, by: sample, namesNoSource: namesNoSource, rule, in: &txn)
+        }
         return try insert(sample, rule, mayBeDead: known.mayBeDead, in: &txn)
     }
 
@@ -79,18 +82,20 @@ enum Saving {
         return nil
     }
 
-    private static func replace(_ found: FoundRow, by sample: Sample, _ rule: StoreRule, in txn: inout WriteTransaction)
-        throws -> SaveOutcome
-    {
+    private static func replace(
+        _ found: FoundRow, by sample: Sample, namesNoSource: Bool, _ rule: StoreRule, in txn: inout WriteTransaction
+    ) throws -> SaveOutcome {
         let old = try NameTable.sample(found.row, found.lane.type, in: txn.snapshot)
+        var sample = sample
+        // An edit that names no source keeps the one of the sample, which may be another part of the app.
+        if rule == .local, namesNoSource, sample.source.identity != old.source.identity { sample.source = old.source }
         if old.origin == .imported, sample.type == old.type, old.hasOverlay || sample.hasOverlay {
             if rule == .merge { return try Overlays.mergeOverlaid(found, old, sample, in: &txn) }
             if sample.original == nil, sample.origin == .imported {
                 return try Overlays.replaceBeneath(found, old, by: sample, in: &txn)
             }
         }
-        if rule == .local { try refuseTakenIdentifier(of: sample, insteadOf: old, found, in: &txn) }
-        var sample = sample
+        if rule == .local { try refuseOtherIdentity(of: sample, insteadOf: old, in: txn) }
         sample.id = old.id
         sample.origin = old.origin
         // A sample that was written here has no import beneath it.
@@ -110,14 +115,11 @@ enum Saving {
             clock = txn.state.importClock ?? txn.tick()
             if old.hasOverlay || sample.hasOverlay { sample.follow(old, clock) }
         case .merge:
-            let given = sample.modified ?? .unknown
-            let held = old.modified ?? .unknown
-            let version = max(1, sample.version)
-            if version == old.version, given == held, isEqual { return .unchanged }
-            if isEqual, sample.modified == nil, version <= old.version { return .unchanged }
-            if (version, given) < (old.version, held) { return .older }
-            if version == old.version, given == held, !stored.lexicographicallyPrecedes(brought) { return .older }
-            sample.version = version
+            sample.version = max(1, sample.version)
+            if sample.order == old.order, isEqual { return .unchanged }
+            if isEqual, sample.modified == nil, sample.version <= old.version { return .unchanged }
+            if sample.order < old.order { return .older }
+            if sample.order == old.order, !stored.lexicographicallyPrecedes(brought) { return .older }
             clock = sample.modified ?? txn.tick()
         }
         let type = try NameTable.number(of: sample.type, in: &txn)
@@ -129,21 +131,28 @@ enum Saving {
         return .replaced
     }
 
-    /// Authored samples must not share a sync identifier within type and source: a peer would keep only one of them.
-    /// Samples that stores created independently are merged nevertheless, and samples that a peer holds twice are
-    /// imported as they are.
-    private static func refuseTakenIdentifier(
-        of sample: Sample, insteadOf old: Sample, _ found: FoundRow, in txn: inout WriteTransaction
+    /// An edit keeps the sample's type, source and sync identifier, by which peers and other stores recognise it: a
+    /// store that learns of such an edit after what took the old identity could not tell the two samples apart. An
+    /// import may get a sync identifier that it did not have.
+    private static func refuseOtherIdentity(
+        of sample: Sample, insteadOf old: Sample, in txn: borrowing WriteTransaction
     ) throws {
-        guard old.origin == .authored else { return }
-        let held = old.syncIdentifier ?? old.id.description
-        let text = sample.syncIdentifier ?? held
-        if text == held, sample.type == old.type, sample.source.identity == old.source.identity { return }
-        let others = try SampleLookup.find(syncIdentifier: text, in: txn.snapshot).filter { $0.row.id != old.id }
-        guard try live(others, sample, in: &txn) != nil else { return }
+        let held = old.syncIdentifier ?? (old.origin == .authored ? old.id.description : nil)
+        try refuse(
+            old.id, type: sample.type != old.type, source: sample.source.identity != old.source.identity,
+            syncIdentifier: held != nil && sample.syncIdentifier ?? held != held, in: txn)
+    }
+
+    /// Throws if a change of the app changes the identity of a sample. What a peer brings is stored as it is, because
+    /// nothing that a peer says may block a sync.
+    private static func refuse(
+        _ id: SampleID, type: Bool, source: Bool, syncIdentifier: Bool, in txn: borrowing WriteTransaction
+    ) throws {
+        guard type || source || syncIdentifier, txn.environment.sender == nil else { return }
         throw StoreError(
-            .identifierTaken, path: txn.environment.path,
-            "The edit of sample \(old.id) takes the sync identifier of another sample of its type and source")
+            .identityChanged, path: txn.environment.path,
+            "The change of sample \(id) gives it another \(type ? "type" : source ? "source" : "sync identifier"), "
+                + "by which peers recognise it")
     }
 
     /// Returns the canonical form of the fields in which versions of one sample may differ.
@@ -167,6 +176,9 @@ enum Saving {
         }
         try IdentityIndex.reindex(from: (found.row, found.lane), to: (row, lane), in: &txn)
         try PeerQueues.queue(row, type, .save, isSameContent: isSameContent, in: &txn)
+        if (row.start, row.end) != (found.row.start, found.row.end) {
+            try PeerQueues.noteMoved(found.row, found.lane.type, in: &txn)
+        }
         let isMoved =
             try row.start != found.row.start || lane.type != found.lane.type
             || NameTable.revision(row.revision, in: txn.snapshot).sourceNumber
@@ -189,15 +201,19 @@ enum Saving {
         sample.version = max(1, sample.version)
         let isGiven = sample.syncIdentifier.map { $0 != sample.id.description } ?? false
         if isGiven || mayBeDead {
+            let own = try TombstoneTable.tombstone(sample.id, in: txn.snapshot)
+            if rule == .local, sample.syncIdentifier == nil { sample.syncIdentifier = own?.syncIdentifier }
             let text = sample.syncIdentifier ?? (sample.origin == .authored ? sample.id.description : nil)
             let sync = text.map { SyncIdentity(type: type, source: source, identifier: $0) }
-            let tombstones = [
-                try TombstoneTable.tombstone(sample.id, in: txn.snapshot),
-                try sync.flatMap { try TombstoneTable.tombstone($0, in: txn.snapshot) },
-            ]
-            .compactMap(\.self)
+            let tombstones = [own, try sync.flatMap { try TombstoneTable.tombstone($0, in: txn.snapshot) }]
+                .compactMap(\.self)
             // All tombstones must permit the sample before any of them is removed.
             for tombstone in tombstones where vetoes(tombstone, sample, rule, in: txn) { return .vetoed }
+            if rule == .local, let own {
+                try refuse(
+                    own.id, type: type != own.type, source: source != own.source,
+                    syncIdentifier: own.syncIdentifier != nil && text != own.syncIdentifier, in: txn)
+            }
             try TombstoneTable.revive(sample.id, sync, tombstones, in: &txn)
         }
         let clock = (rule == .merge ? sample.modified : txn.state.importClock) ?? txn.tick()
@@ -215,8 +231,7 @@ enum Saving {
         _ tombstone: Tombstone, _ sample: Sample, _ rule: StoreRule, in txn: borrowing WriteTransaction
     ) -> Bool {
         let last = sample.lastChange
-        if last.version != tombstone.version { return last.version < tombstone.version }
-        return rule == .local || last.clock <= tombstone.clock
+        return rule == .local ? last.version <= tombstone.version : last <= tombstone.order
     }
 
     /// Returns a sample as a row of this commit.

@@ -202,8 +202,11 @@ extension WriteTransaction {
     /// greater version, ``SaveOutcome/vetoed`` if the sample was deleted. If the data must not be lost silently, check
     /// the outcome: read the sample and save the change on top of it, or give it a new id. A sample with the version 0
     /// is never older. To edit an imported sample use ``overlay(id:_:)``: a sample saved over an import counts as the
-    /// next version of the import, and a later pull may replace it. An edit that would take the sync identifier of
-    /// another sample is refused (``StoreError/Code/identifierTaken``), because a peer would treat the two as one.
+    /// next version of the import, and a later pull may replace it.
+    ///
+    /// An edit keeps the type, the source and the sync identifier, by which peers recognise a sample; an edit of one of
+    /// them is refused (``StoreError/Code/identityChanged``). Delete the sample instead, and save a new one. An edit
+    /// without a sync identifier, or with the source `Source.thisApp`, keeps the stored one.
     ///
     /// ```swift
     /// let outcome = try store.write { txn in

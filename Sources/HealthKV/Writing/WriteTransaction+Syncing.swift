@@ -23,15 +23,26 @@ extension WriteTransaction {
         for anchor in try anchors(of: name) { try removeAnchor(peer: name, type: anchor.type, scope: anchor.scope) }
         for operation in try pending(for: name) { try removePending(operation) }
         try LinkTable.removeLinks(of: name, in: &self)
-        try TotalsTable.removeTotals(peer: name, in: &self)
+        try PeerTotalsTable.removeTotals(peer: name, in: &self)
         // Otherwise the next reader of that name would be mistaken for this one.
         try setSyncNote("reader:\(name)", nil)
     }
 
-    /// Records that a peer has seen the changes of this store up to a token. A retired peer stays retired: the store no
+    /// Records that a peer has read the changes of this store up to a token. A retired peer stays retired: the store no
     /// longer has all changes that the peer missed, so the sync engine first brings it up to date and then calls
     /// `endRetirement(of:)`.
     public mutating func acknowledge(peer name: PeerID, _ token: ChangeToken) throws {
+        try move(\.read, of: name, to: token)
+    }
+
+    /// Records that the engine has sent a peer the changes of this store up to a token, or their places in its queue.
+    package mutating func markSent(to name: PeerID, upTo token: ChangeToken) throws {
+        try move(\.sent, of: name, to: token)
+    }
+
+    private mutating func move(
+        _ mark: WritableKeyPath<RegisteredPeer, FeedMark?>, of name: PeerID, to token: ChangeToken
+    ) throws {
         guard try ChangeLog.fit(of: token, in: snapshot) == .fits else {
             throw StoreError(
                 .tokenExpired, path: environment.path, "This store did not issue the acknowledged token")
@@ -39,7 +50,7 @@ extension WriteTransaction {
         let now = environment.now()
         var peer = try peer(name) ?? RegisteredPeer(id: name, registered: now, lastSeen: now)
         peer.lastSeen = now
-        peer.acknowledged = token.greatest(with: peer.acknowledged)
+        peer.move(mark, to: token.greatest(with: peer[keyPath: mark]?.place), at: now)
         try setPeer(peer)
     }
 
@@ -107,11 +118,13 @@ extension WriteTransaction {
         try total.validate()
         let day = try LocalDay.number(total.day, field: "day")
         try checkRoom()
+        // What a clock that was ahead has stored gives way to what is read now.
+        let now = environment.now()
         return try whole { transaction in
             let number = try NameTable.number(of: total.type, in: &transaction)
-            let key = TotalsTable.key(total.peer, number, day, transaction.state.header.hashKey)
+            let key = PeerTotalsTable.key(total.peer, number, day, transaction.state.header.hashKey)
             if let older = try PeerTables.record(key, as: DailyTotal.self, in: transaction.snapshot),
-                !total.replaces(older)
+                !total.replaces(older), total.time > now || older.time <= now
             {
                 return false
             }
@@ -127,8 +140,24 @@ extension WriteTransaction {
         guard let number = try NameTable.number(of: type, in: snapshot) else { return }
         for total in kept {
             guard let day = CivilTime.day(total.day) else { continue }
-            try remove(.totals, TotalsTable.key(peer, number, day, state.header.hashKey))
+            try remove(.totals, PeerTotalsTable.key(peer, number, day, state.header.hashKey))
         }
+    }
+
+    /// Notes that a peer has just been sent a sample: its totals of the sample's days were read before that.
+    package mutating func doubtTotals(of sample: Sample, peer: PeerID) throws {
+        guard let type = try NameTable.number(of: sample.type, in: snapshot) else { return }
+        try PeerTotalsTable.doubt(
+            peer, type, from: sample.start.nanoseconds, to: sample.isOpenEnded ? .max : sample.end.nanoseconds,
+            in: &self)
+    }
+
+    /// Removes a peer's total of a day.
+    package mutating func removeTotal(of type: SampleType, peer: PeerID, day: String) throws {
+        guard try total(of: type, peer: peer, day: day) != nil, let day = CivilTime.day(day),
+            let number = try NameTable.number(of: type, in: snapshot)
+        else { return }
+        try remove(.totals, PeerTotalsTable.key(peer, number, day, state.header.hashKey))
     }
 
     /// Sets the link of a sample. Replaces any earlier link of that sample or of that id of the peer.
@@ -152,7 +181,7 @@ extension WriteTransaction {
 
     /// Runs `body` so that its changes count as received from a peer: they are queued for all other peers, but not for
     /// that one. A peer that follows the feed counts as having seen them, unless there are earlier changes that it has
-    /// not seen.
+    /// not seen, or an edit that one side holds and an import that the other holds were combined.
     ///
     /// ```swift
     /// try store.write { txn in
@@ -165,16 +194,22 @@ extension WriteTransaction {
         let outer = environment.sender
         environment.sender = peer
         defer { environment.sender = outer }
-        let follower = try PeerQueues.followerThatHasSeenAll(peer, in: self)
+        let known = try self.peer(peer)
+        let follower = known?.queue == nil ? known : nil
+        let hasRead = try PeerQueues.hasPassedAll(follower?.read, in: self)
+        let wasSent = try PeerQueues.hasPassedAll(follower?.sent, in: self)
         let before = state.ordinal
+        let hadCombined = state.hasCombined
+        state.hasCombined = false
+        defer { if hadCombined { state.hasCombined = true } }
         let result = try body(&self)
         // Without a change there is nothing to acknowledge, and the commit may get no mark.
-        if let follower, state.ordinal > before, state.hasChanges {
-            try acknowledge(
-                peer: follower,
-                ChangeToken(
-                    store: state.header.storeID, epoch: state.header.epoch, commit: commit,
-                    ordinal: state.ordinal - 1, mark: state.mark))
+        if hasRead || wasSent, !state.hasCombined, state.ordinal > before, state.hasChanges {
+            let here = ChangeToken(
+                store: state.header.storeID, epoch: state.header.epoch, commit: commit,
+                ordinal: state.ordinal - 1, mark: state.mark)
+            if hasRead { try acknowledge(peer: peer, here) }
+            if wasSent { try markSent(to: peer, upTo: here) }
         }
         return result
     }

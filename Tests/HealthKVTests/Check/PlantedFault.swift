@@ -43,6 +43,9 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
                 chunk.bounds.upper.id = .max
             }
         },
+        PlantedFault(.detailsMismatch, "the last byte of details is turned") { txn in
+            try change(&txn, .details) { $0[$0.count - 1] ^= 1 }
+        },
         PlantedFault(.detailsMismatch, "a chunk has no details") { txn in
             try txn.remove(.details, try GoodStore.firstChunk(txn.snapshot).bounds.key.bytes)
         },

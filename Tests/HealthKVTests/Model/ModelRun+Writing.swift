@@ -25,7 +25,10 @@ extension ModelRun {
     // MARK: Saving
 
     /// A new sample, or one that the store knows in one way or another.
-    func anySample() -> Sample {
+    ///
+    /// - Parameter isRenamed: whether it may have the id of a known sample, and another type, source or sync
+    ///   identifier. Such edits are refused; only records of another writer may do this.
+    func anySample(isRenamed: Bool = false) -> Sample {
         var sample = pool.fresh(&random)
         guard random.chance(0.5), let known = anyKnown() else { return withoutCollision(sample) }
         switch random.number(0..<10) {
@@ -49,9 +52,14 @@ extension ModelRun {
             sample = known
             (sample.start, sample.end) = pool.times(&random)
             sample.version = 0
-        case 7:  // everything else, the type too
+        case 7:  // everything else
             sample.id = known.id
             sample.version = random.pick([0, known.version + 2])
+            if !isRenamed {
+                (sample.type, sample.source) = (known.type, known.source)
+                sample.quantity.unit = known.quantity.unit
+                sample.syncIdentifier = random.pick([nil, known.syncIdentifier])
+            }
         case 8:  // another id with the same sync identifier, which may be the text of an id
             sample.type = known.type
             sample.quantity.unit = known.quantity.unit
@@ -60,13 +68,16 @@ extension ModelRun {
             sample.version = random.pick([0, known.version, known.version + 1])
         default:
             sample = known
-            sample.source = pool.source(&random)
             sample.isUserEntered.toggle()
-            sample.syncIdentifier = random.pick([nil, known.syncIdentifier, random.pick(pool.syncIdentifiers)])
+            sample.syncIdentifier = random.pick([nil, known.syncIdentifier])
+            if isRenamed {
+                sample.source = pool.source(&random)
+                sample.syncIdentifier = random.pick([sample.syncIdentifier, random.pick(pool.syncIdentifiers)])
+            }
             sample.version = 0
         }
         sample.modified = nil
-        return withoutCollision(pool.fit(sample, &random))
+        return withoutCollision(pool.fit(sample, &random), isRenamed: isRenamed)
     }
 
     /// A live sample, or what is known of a deleted one.
@@ -90,11 +101,17 @@ extension ModelRun {
         return ids.isEmpty ? nil : model.live[random.pick(ids)]
     }
 
-    /// No operation asks for two live samples with one sync identifier of a type and source: an edit is refused that
-    /// would make them (`SaveTests`), and what stores that made them apart show of them is not defined.
-    func withoutCollision(_ sample: Sample, in model: ReferenceModel? = nil) -> Sample {
+    /// No operation asks for two live samples with one sync identifier of a type and source: what stores show that
+    /// made them apart is not defined. None changes by what a sample is recognised, unless it is to: such edits are
+    /// refused (`SaveTests`).
+    func withoutCollision(_ sample: Sample, in model: ReferenceModel? = nil, isRenamed: Bool = false) -> Sample {
         let model = model ?? self.model
         var sample = sample
+        if !isRenamed, model.changesIdentity(resolved(sample)) {
+            sample = pool.fresh(&random)
+            (sample.syncIdentifier, sample.modified) = (nil, nil)
+            return sample
+        }
         guard let held = model.held(resolved(sample)) else { return sample }
         var after = resolved(sample)
         after.id = held.id
@@ -144,7 +161,7 @@ extension ModelRun {
 
     /// A record of another store, with a version and a clock of its own.
     private func merge(_ txn: inout WriteTransaction) throws {
-        var sample = anySample()
+        var sample = anySample(isRenamed: random.chance(0.3))
         sample.version = max(1, sample.version)
         if let known = model.live[sample.id], random.chance(0.4) { sample.version = known.version }
         sample.modified = random.chance(0.15) ? nil : anyClock(of: model.live[sample.id]?.modified)

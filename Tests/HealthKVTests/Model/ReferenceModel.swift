@@ -59,6 +59,19 @@ struct ReferenceModel {
         return live.values.first { ReferenceModel.syncKey(of: $0) == key }
     }
 
+    /// Whether a sample has the id of another one of which it is no version: its type, source or sync identifier
+    /// differ.
+    func changesIdentity(_ sample: Sample) -> Bool {
+        if let held = live[sample.id] {
+            let text = ReferenceModel.syncIdentifier(of: held)
+            return (sample.type, sample.source.identity) != (held.type, held.source.identity)
+                || text != nil && sample.syncIdentifier ?? text != text
+        }
+        guard let grave = gravesByID[sample.id] else { return false }
+        return (sample.type, sample.source.identity) != (grave.type, grave.source)
+            || grave.syncIdentifier != nil && sample.syncIdentifier ?? grave.syncIdentifier != grave.syncIdentifier
+    }
+
     /// Stores a sample and tells what that did, and to which id.
     ///
     /// - Parameter clock: what a change made here is stamped with.
@@ -249,6 +262,9 @@ struct ReferenceModel {
     private mutating func insert(_ given: Sample, _ rule: Rule, clock: ChangeClock) -> (SaveOutcome, SampleID) {
         var sample = given
         sample.version = max(1, sample.version)
+        if rule == .local, given.syncIdentifier == nil {
+            sample.syncIdentifier = gravesByID[sample.id]?.syncIdentifier
+        }
         sample.syncIdentifier = ReferenceModel.syncIdentifier(of: sample)
         let key = ReferenceModel.syncKey(of: sample)
         for grave in [gravesByID[sample.id], key.flatMap { gravesBySync[$0] }] {

@@ -153,8 +153,10 @@ import TestSupport
             #expect(try store.feed(of: [.bodyMass]).compactMap { $0.saved?.id } == [weight.id])
             #expect(try store.feed(of: []).isEmpty)
             #expect(try store.feed(of: [SampleType("never.seen")]).isEmpty)
-            energy.type = .basalEnergyBurned
-            try store.save(energy)
+            // Only a record of another writer changes the type.
+            (energy.type, energy.version) = (.basalEnergyBurned, 2)
+            let record = energy
+            _ = try store.write { try $0.merge(record) }
             let noted = try store.feed(since: token, of: [.activeEnergyBurned])
             #expect(noted.compactMap { $0.deleted?.id } == [energy.id])
             #expect(try store.feed(since: token, of: [.basalEnergyBurned]).compactMap { $0.saved?.id } == [energy.id])

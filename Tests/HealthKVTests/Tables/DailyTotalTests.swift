@@ -144,7 +144,7 @@ import Testing
                     let number = try NameTable.number(of: type, in: txn.snapshot)!
                     let day = try LocalDay.number(old.day, field: "day")
                     try PeerTables.put(
-                        old, TotalsTable.key(old.peer, number, day, txn.state.header.hashKey), in: &txn)
+                        old, PeerTotalsTable.key(old.peer, number, day, txn.state.header.hashKey), in: &txn)
                 }
             }
             var calendar = Calendar(identifier: .gregorian)

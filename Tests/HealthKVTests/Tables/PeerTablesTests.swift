@@ -189,6 +189,57 @@ import Testing
         }
     }
 
+    @Test(
+        "How far a peer has read the feed and how far it was sent are kept apart, and the one behind holds tombstones")
+    func twoMarks() throws {
+        try withStore { store throws in
+            let start = try store.read { $0.currentToken }
+            try store.save(Sample(.stepCount, 1, .count, at: .day(1)))
+            let later = try store.read { $0.currentToken }
+            try store.write { try $0.markSent(to: "p", upTo: later) }
+            let sent = try #require(try store.read { try $0.peer("p") })
+            #expect(sent.read == nil && sent.sent?.place == later && sent.acknowledged == later)
+            try store.write { try $0.acknowledge(peer: "p", start) }
+            var both = try #require(try store.read { try $0.peer("p") })
+            #expect(both.read?.place == start && both.sent?.place == later)
+            #expect(both.acknowledged == start && both.furthest == later)
+            let queue = QueueRule(types: [.stepCount], takesImports: true)
+            both.queue = queue
+            let known = both
+            try store.write { try $0.setPeer(known) }
+            #expect(try store.read { try $0.peer("p") } == known)
+            // A side that is silent for half a year, while the other is not, holds nothing back.
+            both.sent?.time = (both.read?.time ?? .earliest) + 181 * 86_400_000_000_000
+            #expect(both.acknowledged == later)
+            both.acknowledged = nil
+            #expect(both.read == nil && both.sent == nil)
+        }
+    }
+
+    @Test(
+        "A mark that a wrong clock made lets the other one not look as if it had stood still", arguments: [true, false])
+    func marksOfWrongClocks(isAhead: Bool) throws {
+        let clock = TestClock()
+        var options = SampleStore.Options()
+        options.clock = { clock.now }
+        let store = try SampleStore.temporary(options: options)
+        let place = try store.write { txn in
+            _ = try txn.save(Sample(.stepCount, 1, .count, at: .day(1)))
+            try txn.acknowledge(peer: "p", txn.currentToken)
+            return txn.currentToken
+        }
+        let (right, year) = (clock.now, 365 * 86_400_000_000_000 as Int64)
+        let wrong = isAhead ? year : -20 * year
+        clock.advance(by: wrong)
+        try store.write { try $0.markSent(to: "p", upTo: place) }
+        clock.advance(by: 3_600_000_000_000 - wrong)
+        try store.write { try $0.acknowledge(peer: "p", place) }
+        let peer = try #require(try store.read { try $0.peer("p") })
+        #expect(peer.readInUse != nil)
+        #expect(peer.marks.map(\.time).allSatisfy { $0 <= clock.now && $0 >= right - 3_600_000_000_000 })
+        try store.close()
+    }
+
     @Test("An acknowledgement only goes forward and must be of this store") func acknowledging() throws {
         try withStore { store throws in
             let start = try store.read { $0.currentToken }

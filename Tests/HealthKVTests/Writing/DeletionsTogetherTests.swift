@@ -143,7 +143,9 @@ struct DeletionsTogetherTests {
     @Test("They come to what the same deletions come to one by one", arguments: 0..<4)
     func togetherIsSingle(part: Int) throws { try compare(seed: UInt64.random(in: 0 ... .max), part: part) }
 
-    @Test("They come to the same with seeds that once failed", arguments: [(16_438_896_623_911_595_662, 2)])
+    @Test(
+        "They come to the same with seeds that once failed",
+        arguments: [(16_438_896_623_911_595_662, 2), (11_112_236_898_619_318_127, 1)])
     func failedSeeds(seed: UInt64, part: Int) throws { try compare(seed: seed, part: part) }
 
     private func compare(seed: UInt64, part: Int) throws {

@@ -82,41 +82,95 @@ import Testing
         }
     }
 
-    @Test("An edit cannot take the sync identifier of another sample, nor is stored what comes with it")
-    func takenIdentifier() throws {
+    @Test("C1: an edit that changes type, source or sync identifier is refused, with all that is saved with it")
+    func otherIdentity() throws {
         try withStore { store throws in
-            let first = weight(70, sync: "a")
-            let second = weight(80, sync: "b")
-            let third = weight(90)
-            try store.write { txn in _ = try txn.save([first, second, third]) }
-            func refused(_ sample: Sample) throws {
-                let before = try store.read { try $0.count() }
+            let named = weight(80, sync: "b")
+            let plain = weight(90)
+            try store.write { txn in _ = try txn.save([named, plain]) }
+            func refused(_ sample: Sample, _ word: String) throws {
                 let error = #expect(throws: StoreError.self) { try store.write { try $0.save([weight(60), sample]) } }
-                #expect(error?.code == .identifierTaken)
-                #expect(try store.read { try $0.count() } == before)
+                #expect(error?.code == .identityChanged)
+                #expect(error?.description.contains("another \(word),") == true)
+                #expect(try store.read { try $0.count() } == 2)
             }
-            var taken = second
-            taken.syncIdentifier = "a"
-            try refused(taken)
-            // The text of an id is the sync identifier of a sample that was given none.
-            taken.syncIdentifier = third.id.description
-            try refused(taken)
-            // By another type or source a sample comes to one who has the same there.
-            let height = Sample(
-                .height, 1.8, .meter, from: .day(1), to: .day(1), source: app, syncIdentifier: "b", version: 0)
-            try store.save(height)
-            var moved = second
-            moved.type = .height
-            moved.quantity = Quantity(1.7, .meter)
-            try refused(moved)
-            // Its own identifier it keeps, and one that nobody has any more it may take.
-            var edit = second
-            edit.quantity.value = 81
-            #expect(try store.save(edit) == .replaced)
-            try store.write { _ = try $0.delete(id: first.id) }
+            var edit = named
             edit.syncIdentifier = "a"
+            try refused(edit, "sync identifier")
+            // A sample that was given no sync identifier has the text of its id.
+            edit = plain
+            edit.syncIdentifier = "a"
+            try refused(edit, "sync identifier")
+            edit = named
+            edit.source = Source(bundle: "org.example.other", name: "Other")
+            try refused(edit, "source")
+            edit = named
+            (edit.type, edit.quantity) = (.height, Quantity(1.7, .meter))
+            try refused(edit, "type")
+            // All else may change, and what an edit leaves out stays.
+            edit = named
+            (edit.quantity.value, edit.syncIdentifier, edit.start, edit.end) = (81, nil, .day(2), .day(2))
             #expect(try store.save(edit) == .replaced)
-            #expect(try store.read { try $0.samples(syncIdentifier: "a").map(\.id) } == [second.id])
+            edit = plain
+            (edit.quantity.value, edit.syncIdentifier) = (91, plain.id.description)
+            #expect(try store.save(edit) == .replaced)
+            #expect(try store.read { try $0.samples(syncIdentifier: "b").map(\.quantity.value) } == [81])
+            // A deleted sample leaves its sync identifier to a new one, and does not live again as another one.
+            try store.write { _ = try $0.delete(id: named.id) }
+            edit = named
+            (edit.syncIdentifier, edit.version) = ("a", 8)
+            #expect(throws: StoreError.self) { try store.save(edit) }
+            edit = named
+            (edit.type, edit.quantity, edit.version) = (.height, Quantity(1.7, .meter), 8)
+            #expect(throws: StoreError.self) { try store.save(edit) }
+            #expect(try store.save(weight(82, version: 9, sync: "b")) == .inserted)
+        }
+    }
+
+    @Test("An import keeps its identity, and may get a sync identifier that it did not have")
+    func identityOfImport() throws {
+        try withStore { store throws in
+            let scale = Source(bundle: "scale", name: "Scale")
+            var sample = Sample(.dietaryFiber, 1, .gram, from: .day(1), to: .day(1), source: scale)
+            sample.origin = .imported
+            let first = sample
+            try store.save(first)
+            (sample.syncIdentifier, sample.version) = ("a", 0)
+            let named = sample
+            #expect(try store.save(named) == .replaced)
+            sample.syncIdentifier = "b"
+            let renamed = sample
+            #expect(throws: StoreError.self) { try store.save(renamed) }
+            var batch = SampleBatch()
+            batch.append(renamed)
+            let whole = batch
+            #expect(throws: StoreError.self) { try store.write { try $0.importBatch(whole) } }
+            // What a peer brings is stored as it is.
+            #expect(try store.write { try $0.receiving(from: "p") { try $0.save(renamed) } } == .replaced)
+        }
+    }
+
+    @Test("An edit that names no source keeps the one of the sample, alone, in a batch and in a group")
+    func unnamedSource() throws {
+        try withStore { store throws in
+            let other = Source(bundle: "org.example.widget", name: "Widget")
+            let sample = Sample(.dietaryFiber, 1, .gram, from: .day(1), to: .day(1), source: other)
+            try store.save(sample)
+            var edit = Sample(.dietaryFiber, 2, .gram, from: .day(1), to: .day(1))
+            edit.id = sample.id
+            #expect(edit.source == .thisApp)
+            let (first, id) = (edit, sample.id)
+            #expect(try store.save(first) == .replaced)
+            edit.quantity.value = 3
+            var batch = SampleBatch()
+            batch.append(edit)
+            let whole = batch
+            #expect(try store.write { try $0.importBatch(whole) }.replaced == 1)
+            edit.quantity.value = 4
+            let last = edit
+            #expect(try store.write { try $0.save(group: "lunch", [last]) } == [.replaced])
+            #expect(try store.read { try $0.sample(id: id)?.source } == other)
+            #expect(try store.read { try $0.sample(id: id)?.quantity.value } == 4)
         }
     }
 

@@ -187,6 +187,9 @@ struct DumpTests {
         #expect(refused.code == 2 && refused.errors.contains("mdb_load made: load a dump instead"), "\(refused.errors)")
         let help = try bench.run("help", "dump").output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         #expect(help.contains("'repair' makes a store again"))
+        let repaired = try bench.run("repair", "R", "--output", "RR")
+        #expect(repaired.code == 3 && !repaired.output.contains("lost"), "\(repaired.output)")
+        #expect(try bench.run("hash", "RR").output == bench.run("hash", "S").output)
     }
 }
 

@@ -121,7 +121,7 @@ struct Listing {
         case .jsonl:
             write(&writer)
             writer.newline()
-        case .csv: try console.write(CSV.line(row(tree(), shape.columns).map(\.cell)))
+        case .csv: try console.write(CSV.line(row(tree(), shape.columns).map { Table.clean($0.cell) }))
         case .table:
             for line in table.append(row(tree(), shape.tableColumns ?? shape.columns)) { try console.print(line) }
         }
@@ -182,7 +182,7 @@ enum Answer {
         case .csv:
             let cells = JSONValue.object(fields).flattened
             try console.write(CSV.line(cells.map(\.key)))
-            try console.write(CSV.line(cells.map(\.value.cell)))
+            try console.write(CSV.line(cells.map { Table.clean($0.value.cell) }))
         case .table:
             try console.beginTable()
             for line in table() { try console.print(line) }

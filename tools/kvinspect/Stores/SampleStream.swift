@@ -13,7 +13,8 @@ struct SampleStream {
     init(
         _ types: [SampleType]?, _ range: TimeRange, in transaction: borrowing ReadTransaction
     ) throws {
-        let live = try transaction.liveTypes()
+        let live: [SampleType]
+        do { live = try transaction.liveTypes() } catch { throw transaction.named(error) }
         self.types = types.map { wanted in live.filter { wanted.contains($0) }[...] } ?? live[...]
         self.range = range
     }
@@ -23,8 +24,12 @@ struct SampleStream {
         while page.isEmpty, let type = types.first {
             let query = SampleQuery(
                 type, from: range.from, to: range.to, rule: .strictStart, includeShadowed: true)
-            let found = try transaction.page(query, size: SampleStream.pageSize, after: place)
-            (page, place) = (found.samples[...], found.next)
+            do {
+                let found = try transaction.page(query, size: SampleStream.pageSize, after: place)
+                (page, place) = (found.samples[...], found.next)
+            } catch {
+                throw transaction.named(error)
+            }
             if place == nil { types.removeFirst() }
         }
         return page.first

@@ -210,7 +210,9 @@ private struct StoreMerge {
                 try progress.advance()
             } else if let right {
                 // A sample that the first store has elsewhere was told there, unless it is outside of the range.
-                if let held = try a.sample(id: right.id) {
+                let held: Sample?
+                do { held = try a.sample(id: right.id) } catch { throw a.named(error) }
+                if let held {
                     if !isInside(held) { try tell(.changed(from: held, to: right)) }
                 } else {
                     try tell(.added(right))

@@ -14,7 +14,9 @@ enum RepairVerb: Verb {
             OptionDescription(name: "dry-run", help: "Only say what a repair would give; works in a temporary folder."),
             OptionDescription(
                 name: "include-doubtful",
-                help: "Also keep samples that may have been changed or deleted since, and samples whose ids are lost."),
+                help:
+                    "Also keep samples that may have been changed or deleted since, and, of a store with peers, those whose ids are lost."
+            ),
             OptionDescription(name: "no-mend", help: "Do not set single wrong bits right."),
             .format, .progress,
         ])
@@ -96,6 +98,12 @@ enum RepairVerb: Verb {
                 let count = part.samples.map { "\($0)" } ?? "an unknown number"
                 lines.append("\(title): \(count) of \(part.type.shortName)")
             }
+        }
+        if !report.identitiesLost.isEmpty {
+            lines.append(
+                report.keepsNameless
+                    ? "  those samples are kept under new ids"
+                    : "  those samples are left out; --include-doubtful keeps them")
         }
         if report.mayHoldDeleted { lines.append("deleted samples may be back: what tells of deletions is lost") }
         for (table, count) in report.recordsLost.sorted(by: { $0.key < $1.key }) {

@@ -3,7 +3,7 @@ import LMDB
 
 /// The destination of a copy of a store. The copy is made beside the destination folder under a temporary name, and is
 /// renamed once it is complete.
-struct CopyPlace {
+struct CopyDestination {
     /// The destination, without trailing slashes.
     let folder: String
 
@@ -60,9 +60,9 @@ struct CopyPlace {
             let path = parent + "/" + name
             guard SampleID(canonical: String(name.dropFirst(start.count))) != nil,
                 let names = FileSystem.names(in: path),
-                Set(names).isSubset(of: CopyPlace.files), let lock = FolderClaim(path)
+                Set(names).isSubset(of: CopyDestination.files), let lock = FolderClaim(path)
             else { continue }
-            CopyPlace.remove(path)
+            CopyDestination.remove(path)
             lock.release()
         }
     }

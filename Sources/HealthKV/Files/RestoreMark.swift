@@ -10,7 +10,7 @@ import LMDB
 /// for what peers told the original. A file that is moved within its file system stays what it is. The number of its
 /// device may change whenever the system starts, so it does not count. The store's own copies hold a location that fits
 /// no file. A file that another program copied and later wrote back over itself fits; ``WrittenPlace`` detects it.
-struct StorePlace: Equatable {
+struct RestoreMark: Equatable {
     static let key: [UInt8] = Array("place".utf8)
 
     let inode: UInt64
@@ -18,7 +18,7 @@ struct StorePlace: Equatable {
     let birth: Int64
 
     /// The place of no file, which a copy holds until it is first opened for writing.
-    static let ofCopy = StorePlace(inode: 0, birth: 0)
+    static let ofCopy = RestoreMark(inode: 0, birth: 0)
 
     private init(inode: UInt64, birth: Int64) {
         self.inode = inode
@@ -33,7 +33,7 @@ struct StorePlace: Equatable {
     }
 
     private init(_ span: RawSpan) throws(FormatError) {
-        var record = try RecordReader(span, table: .meta, key: StorePlace.key)
+        var record = try RecordReader(span, table: .meta, key: RestoreMark.key)
         inode = try record.read(UInt64.self)
         birth = try record.read(Int64.self)
     }
@@ -42,15 +42,15 @@ struct StorePlace: Equatable {
         var record = RecordWriter()
         record.append(inode)
         record.append(birth)
-        return record.value(table: .meta, key: StorePlace.key, stamp: stamp)
+        return record.value(table: .meta, key: RestoreMark.key, stamp: stamp)
     }
 
-    private static func read(_ view: View, _ tables: OpenTables) throws -> StorePlace? {
+    private static func read(_ view: View, _ tables: OpenTables) throws -> RestoreMark? {
         guard let span = try view.get(tables[.meta], key) else { return nil }
-        return try StorePlace(span)
+        return try RestoreMark(span)
     }
 
-    private func isSame(as other: StorePlace) -> Bool {
+    private func isSame(as other: RestoreMark) -> Bool {
         // A time that one of two systems does not keep proves nothing.
         inode == other.inode && (birth == other.birth || birth == 0 || other.birth == 0)
     }
@@ -60,7 +60,7 @@ struct StorePlace: Equatable {
         _ environment: Environment, _ tables: OpenTables, _ journal: JournalFile?, _ folder: String,
         _ options: StoreOptions, _ notices: NoticeBoard
     ) throws {
-        guard let place = StorePlace(of: StoreFiles.dataPath(in: folder)) else { return }
+        guard let place = RestoreMark(of: StoreFiles.dataPath(in: folder)) else { return }
         let written = WrittenPlace.token(of: folder)
         if try isSettled(place, written, environment, tables, journal) { return }
         var transaction = try environment.beginWrite()
@@ -99,7 +99,7 @@ struct StorePlace: Equatable {
 
     /// Returns `true` if the file is where it was last written, and is not older than its attribute says.
     private static func isSettled(
-        _ place: StorePlace, _ written: ChangeToken?, _ environment: Environment, _ tables: OpenTables,
+        _ place: RestoreMark, _ written: ChangeToken?, _ environment: Environment, _ tables: OpenTables,
         _ journal: JournalFile?
     ) throws -> Bool {
         var transaction = try environment.beginRead()

@@ -8,7 +8,7 @@ import HealthModel
 import LMDB
 
 /// The daily totals that peers gave, by peer, type and day.
-enum TotalsTable {
+enum PeerTotalsTable {
     static func prefix(_ peer: PeerID, _ type: UInt32, _ hashKey: KeyedHash) -> [UInt8] {
         var writer = ByteWriter(reserving: 24)
         writer.bytes = PeerKey.peer(peer, hashKey)
@@ -23,6 +23,22 @@ enum TotalsTable {
         return writer.bytes
     }
 
+    /// Marks a peer's totals of the days of a sample as incomplete: what the peer counts on them changes.
+    static func doubt(_ peer: PeerID, _ type: UInt32, from: Int64, to: Int64, in txn: inout WriteTransaction) throws {
+        let to = to == .max ? from : to
+        let days = [from, to].map { LocalDay(of: Instant(nanoseconds: $0), in: .gmt).number }
+        // In another zone the day may be the one before or after.
+        for number in (days[0] - 1)...min(max(days[0], days[1]) + 1, days[0] + 400) {
+            let key = PeerTotalsTable.key(peer, type, number, txn.state.header.hashKey)
+            guard var total = try PeerTables.record(key, as: DailyTotal.self, in: txn.snapshot), total.isComplete,
+                let range = LocalDays.range(of: total.day, zone: total.zone),
+                range.from.nanoseconds <= to, range.to.nanoseconds > from
+            else { continue }
+            total.isComplete = false
+            try txn.put(.totals, key, StoredSync(total, key: SyncKey(key), stamp: txn.stamp).recordBytes)
+        }
+    }
+
     /// Removes all totals of a peer.
     static func removeTotals(peer: PeerID, in txn: inout WriteTransaction) throws {
         let hashKey = txn.state.header.hashKey
@@ -31,7 +47,7 @@ enum TotalsTable {
             guard let number = try NameTable.number(of: total.type, in: txn.snapshot),
                 let day = CivilTime.day(total.day)
             else { continue }
-            try txn.remove(.totals, TotalsTable.key(peer, number, day, hashKey))
+            try txn.remove(.totals, PeerTotalsTable.key(peer, number, day, hashKey))
         }
     }
 }
@@ -100,7 +116,7 @@ extension SampleReading where Self: ~Copyable {
         let snapshot = snapshot
         guard let number = try NameTable.number(of: type, in: snapshot) else { return [] }
         return try PeerTables.records(
-            prefix: TotalsTable.prefix(peer, number, snapshot.header.hashKey), as: DailyTotal.self, in: snapshot)
+            prefix: PeerTotalsTable.prefix(peer, number, snapshot.header.hashKey), as: DailyTotal.self, in: snapshot)
     }
 
     /// Returns the total that a peer gave of a day.
@@ -110,7 +126,7 @@ extension SampleReading where Self: ~Copyable {
             return nil
         }
         return try PeerTables.record(
-            TotalsTable.key(peer, number, day, snapshot.header.hashKey), as: DailyTotal.self, in: snapshot)
+            PeerTotalsTable.key(peer, number, day, snapshot.header.hashKey), as: DailyTotal.self, in: snapshot)
     }
 
     /// Returns a peer's totals beside the sums of the store's samples, to show differences.
