@@ -3,6 +3,9 @@ import HealthKVSync
 /// The calls that the peer makes to HealthKit, with our own values. All calls of HealthKit are behind this protocol, in
 /// one file.
 protocol HealthGateway: Sendable {
+    /// Deletes the samples that stand for totals of workouts: all, or those of versions before one. Returns the
+    /// workouts of which some are left, because their types may not be written.
+    func deleteTotals(of workouts: Set<String>, before version: Int64?) async throws(GatewayError) -> Set<String>
     /// Returns whether health data exists here and may be used.
     func availability() async -> PeerAvailability
     /// Asks the user for access.
@@ -25,8 +28,13 @@ protocol HealthGateway: Sendable {
     func save(_ shipment: Shipment) async throws(GatewayError) -> [SampleID]
     /// Deletes this app's samples of a type by sync identifier or by UUID. An absent sample is no error.
     func delete(_ type: SampleType, identifiers: Set<String>, ids: Set<SampleID>) async throws(GatewayError)
-    /// Deletes this app's correlations that start at an instant and have no members left.
-    func deleteEmpty(_ type: SampleType, at instants: Set<Instant>) async throws(GatewayError)
+    /// Deletes this app's correlations that start at an instant, or belong to a group, and have no members left.
+    func deleteEmpty(_ type: SampleType, at instants: Set<Instant>, of groups: Set<String>) async throws(GatewayError)
+    /// Deletes this app's correlations of a group that hold no samples but those with some sync identifiers, except the
+    /// one with a sync identifier of its own.
+    func deleteCorrelations(
+        _ type: SampleType, of group: String, except identifier: String, holdingOnly members: Set<String>
+    ) async throws(GatewayError)
     /// Returns the sums of local days, merged over all sources. Days without data are left out.
     func dailyTotals(of type: SampleType, days: LocalDays) async throws(GatewayError) -> [DayReading]
     /// Calls `news` whenever a type may have changed, until the returned closure is called or `failed` is called. After

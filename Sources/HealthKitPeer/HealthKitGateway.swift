@@ -167,6 +167,39 @@ struct HealthKitGateway: HealthGateway {
         }
     }
 
+    func deleteTotals(of workouts: Set<String>, before version: Int64?) async throws(GatewayError) -> Set<String> {
+        var left: Set<String> = []
+        let parts = HKQuery.predicateForObjects(withMetadataKey: OwnKey.workout, allowedValues: Array(workouts))
+        do {
+            for type in WorkoutPart.types {
+                let healthType = try healthType(type)
+                let access = store.authorizationStatus(for: healthType)
+                // A type that the user was never asked for cannot be read either.
+                if access == .notDetermined { continue }
+                if access == .sharingAuthorized, version == nil {
+                    _ = try await store.deleteObjects(of: healthType, predicate: parts)
+                    continue
+                }
+                let found = try await HKSampleQueryDescriptor(
+                    predicates: [.sample(type: healthType, predicate: parts)], sortDescriptors: []
+                ).result(for: store)
+                let old = found.filter { part in
+                    let held = (part.metadata?[HKMetadataKeySyncVersion] as? NSNumber)?.int64Value ?? 0
+                    return isReplaceable(part) && version.map { held < $0 } ?? true
+                }
+                if old.isEmpty { continue }
+                if access == .sharingAuthorized {
+                    try await store.delete(old)
+                } else {
+                    left.formUnion(old.compactMap { $0.metadata?[OwnKey.workout] as? String })
+                }
+            }
+            return left
+        } catch {
+            throw GatewayError(error)
+        }
+    }
+
     func delete(_ type: SampleType, identifiers: Set<String>, ids: Set<SampleID>) async throws(GatewayError) {
         let healthType = try healthType(type)
         do {
@@ -177,30 +210,48 @@ struct HealthKitGateway: HealthGateway {
                 let predicate = HKQuery.predicateForObjects(with: Set(ids.map(\.uuid)))
                 _ = try await store.deleteObjects(of: healthType, predicate: predicate)
             }
-            guard type == .workout else { return }
-            let parts = HKQuery.predicateForObjects(
-                withMetadataKey: OwnKey.workout, allowedValues: Array(identifiers))
-            for part in WorkoutPart.types
-            where store.authorizationStatus(for: try self.healthType(part)) == .sharingAuthorized {
-                _ = try await store.deleteObjects(of: try self.healthType(part), predicate: parts)
-            }
         } catch {
             throw GatewayError(error)
         }
     }
 
-    func deleteEmpty(_ type: SampleType, at instants: Set<Instant>) async throws(GatewayError) {
+    func deleteEmpty(_ type: SampleType, at instants: Set<Instant>, of groups: Set<String>) async throws(GatewayError) {
         let healthType = try healthType(type)
-        do {
-            for instant in instants {
-                let predicate = HKQuery.predicateForSamples(
-                    withStart: date(instant), end: date(instant + 1_000_000), options: .strictStartDate)
-                let found = try await HKSampleQueryDescriptor(
-                    predicates: [.sample(type: healthType, predicate: predicate)], sortDescriptors: []
-                ).result(for: store)
-                let empty = found.filter { isReplaceable($0) && ($0 as? HKCorrelation)?.objects.isEmpty == true }
-                if !empty.isEmpty { try await store.delete(empty) }
+        var places = instants.map { instant in
+            HKQuery.predicateForSamples(
+                withStart: date(instant), end: date(instant + 1_000_000), options: .strictStartDate)
+        }
+        if !groups.isEmpty {
+            places.append(HKQuery.predicateForObjects(withMetadataKey: OwnKey.group, allowedValues: Array(groups)))
+        }
+        for predicate in places {
+            try await deleteOwn(healthType, predicate) { ($0 as? HKCorrelation)?.objects.isEmpty == true }
+        }
+    }
+
+    func deleteCorrelations(
+        _ type: SampleType, of group: String, except identifier: String, holdingOnly members: Set<String>
+    ) async throws(GatewayError) {
+        let predicate = HKQuery.predicateForObjects(withMetadataKey: OwnKey.group, allowedValues: [group])
+        try await deleteOwn(healthType(type), predicate) { sample in
+            guard let correlation = sample as? HKCorrelation,
+                correlation.metadata?[HKMetadataKeySyncIdentifier] as? String != identifier
+            else { return false }
+            return correlation.objects.allSatisfy { member in
+                (member.metadata?[HKMetadataKeySyncIdentifier] as? String).map { members.contains($0) } ?? false
             }
+        }
+    }
+
+    private func deleteOwn(
+        _ type: HKSampleType, _ predicate: NSPredicate, where isMeant: (HKSample) -> Bool
+    ) async throws(GatewayError) {
+        do {
+            let found = try await HKSampleQueryDescriptor(
+                predicates: [.sample(type: type, predicate: predicate)], sortDescriptors: []
+            ).result(for: store)
+            let meant = found.filter { isReplaceable($0) && isMeant($0) }
+            if !meant.isEmpty { try await store.delete(meant) }
         } catch {
             throw GatewayError(error)
         }

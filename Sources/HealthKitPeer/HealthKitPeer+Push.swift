@@ -41,6 +41,8 @@ extension HealthKitPeer {
         }
     }
 
+    private var meals: MealCorrelations { MealCorrelations(gateway: gateway) }
+
     // MARK: Deleting
 
     /// Deletes by sync identifier, or else by HealthKit's UUID, because a sample may have been saved before there were
@@ -65,34 +67,47 @@ extension HealthKitPeer {
             }
             let present = named.intersection(identified.keys)
             if Task.isCancelled { return Self.all(operations, Self.leftBehind) }
+            // Totals go first, and again if an earlier call ended in between: nothing else finds them later.
+            let left = type == .workout ? try await gateway.deleteTotals(of: Set(identified.keys), before: nil) : []
             if !present.isEmpty || !ids.isEmpty {
                 try await gateway.delete(type, identifiers: present, ids: Set(ids))
             }
-            await deleteEmptied(around: held, type)
+            await meals.deleteEmptied(around: held, operations, type)
+            // Totals that may not be deleted now are deleted once they may: the deletion of the workout is repeated.
+            for name in left {
+                if let operation = identified[name] { outcomes[operation.sequence] = .parked(.unauthorized) }
+            }
             return outcomes
         } catch {
             return Self.all(operations, Self.outcome(of: error))
         }
     }
 
-    /// Deletes meals that have lost their last member. If the search fails, the empty meal stays, which does no harm.
-    private func deleteEmptied(around held: [HeldSample], _ type: SampleType) async {
-        guard let owner = Correlation.type(holding: type), !held.isEmpty else { return }
-        try? await gateway.deleteEmpty(owner, at: Set(held.map(\.start)))
-    }
-
     // MARK: Saving
 
     private func save(_ parcel: Parcel) async -> [UInt64: PushOutcome] {
         do {
-            let shipment = try await shipment(parcel)
+            let shipment = try await meals.shipment(of: parcel)
             if Task.isCancelled { return Self.all(parcel.operations, Self.leftBehind) }
             let ids = try await gateway.save(shipment)
-            return await outcomes(of: parcel, await restored(shipment) + zip(shipment.samples, ids))
+            var left: Set<String> = []
+            for workout in shipment.samples where workout.type == .workout {
+                left.formUnion(try await deleteOldTotals(of: workout))
+            }
+            let restored = await meals.settled(shipment)
+            var outcomes = await outcomes(of: parcel, restored.saved + zip(shipment.samples, ids))
+            for operation in parcel.operations where restored.lost.contains(operation.identity) {
+                outcomes[operation.sequence] = .unknown(reason: "it may have vanished with an earlier meal")
+            }
+            // A workout beside totals of an earlier version is saved again, until these may be written.
+            for operation in parcel.operations where left.contains(operation.saved?.syncIdentifier ?? "") {
+                outcomes[operation.sequence] = .unknown(reason: "totals of an earlier version may not be replaced")
+            }
+            return outcomes
         } catch .invalid(let reason) {
             guard parcel.operations.count > 1 else { return Self.all(parcel.operations, .refused(reason: reason)) }
             return await saveHalves(of: parcel)
-        } catch .other where parcel.operations.count > Self.surelyTaken {
+        } catch .other where parcel.operations.count > (parcel.isGroup ? Self.largestMeal : Self.surelyTaken) {
             // A connection that ends may have been given too much in one save.
             return await saveHalves(of: parcel)
         } catch {
@@ -100,83 +115,24 @@ extension HealthKitPeer {
         }
     }
 
+    /// Deletes the totals that a workout had in earlier versions and has no more. A locked device does not show them.
+    /// Returns the workout if some may not be deleted.
+    private func deleteOldTotals(of workout: Sample) async throws(GatewayError) -> Set<String> {
+        do {
+            return try await gateway.deleteTotals(of: [workout.syncIdentifier ?? ""], before: workout.version)
+        } catch .locked { return [] }
+    }
+
     /// A save of at most this many objects does not fail for its size.
     private static let surelyTaken = 25
+    /// A group of at most this many members is tried again as a whole: halved, it would become two correlations, which
+    /// cannot be joined. HealthKit has 39 nutrients.
+    private static let largestMeal = 100
 
     private func saveHalves(of parcel: Parcel) async -> [UInt64: PushOutcome] {
         var outcomes: [UInt64: PushOutcome] = [:]
         for half in parcel.halves { outcomes.merge(await save(half)) { $1 } }
         return outcomes
-    }
-
-    /// Returns the samples of a parcel as one shipment, with the correlation that represents their group:
-    ///
-    /// - Members that HealthKit does not hold yet form one correlation.
-    /// - HealthKit replaces the members that it holds by itself.
-    /// - If the parcel has all members, of which some are new and others replace held ones, they form a correlation
-    ///   that replaces the incomplete one.
-    /// - Members that were added to the group later otherwise form a correlation of their own, because a saved one
-    ///   cannot grow.
-    /// - Members that are not in this push stay out: they may wait forever, or have been deleted meanwhile.
-    ///
-    /// A named correlation has the greatest version of its samples. If a save is carried out late, after a newer one of
-    /// the same group, HealthKit ignores its correlation as it ignores its samples. With a greater version, the
-    /// correlation would replace the newer one without bringing members, and HealthKit may delete those of the newer
-    /// one together with it (SEMANTICS A25).
-    private func shipment(_ parcel: Parcel) async throws(GatewayError) -> Shipment {
-        let samples = parcel.operations.compactMap(\.saved)
-        guard parcel.isGroup, let group = samples.first?.group,
-            let owner = Correlation.type(holding: samples.map(\.type))
-        else { return Shipment(samples: samples) }
-        let versions = Dictionary(samples.map { ($0.syncIdentifier ?? "", $0.version) }) { $1 }
-        let newest = versions.values.max() ?? 1
-        let mates = (parcel.operations.first?.group ?? []).filter { Correlation.type(holding: $0.type) == owner }
-        let live = Set(mates.map { $0.syncIdentifier ?? $0.id.description })
-        let identifier = "\(OwnKey.group).\(group)"
-        var members = Set(versions.keys)
-        func ship(_ version: Int64?, replaces: Bool = false) -> Shipment {
-            Shipment(
-                samples: samples,
-                correlation: Shipment.Correlation(
-                    type: owner, members: members, name: version.map { (identifier, $0) }, replaces: replaces))
-        }
-        do {
-            var held: [String: Int64] = [:]
-            for type in Set(samples.map(\.type)) {
-                for sample in try await gateway.held(members, of: type) { held[sample.syncIdentifier] = sample.version }
-            }
-            members = members.filter { held[$0] ?? .min < versions[$0] ?? 0 }
-            let fresh = members.subtracting(held.keys)
-            if fresh.isEmpty { return Shipment(samples: samples) }
-            let known = try await gateway.held([identifier], of: owner).map(\.version).max()
-            let isWhole = !live.isEmpty && members.isSuperset(of: live)
-            if !isWhole { members = fresh }
-            guard let known else { return ship(newest) }
-            return isWhole ? ship(max(known + 1, newest), replaces: true) : ship(nil)
-        } catch .locked {
-            // A locked device accepts samples that it does not show (SEMANTICS A16). A sample that was never sent is
-            // not there.
-            let sent = parcel.operations.filter { $0.idAtPeer != nil }.compactMap(\.saved?.syncIdentifier)
-            members.subtract(sent)
-            return members.isEmpty ? Shipment(samples: samples) : ship(members.isSuperset(of: live) ? newest : nil)
-        }
-    }
-
-    /// Saves members that vanished with a replaced correlation once more, on their own. It is unknown whether HealthKit
-    /// deletes the members of a correlation together with it when another one replaces it (SEMANTICS A25). If HealthKit
-    /// does not tell what is missing, for example because the device was locked meanwhile, all are saved again: a
-    /// sample that is not missing replaces itself or is ignored.
-    private func restored(_ shipment: Shipment) async -> [(Sample, SampleID)] {
-        guard let correlation = shipment.correlation, correlation.replaces else { return [] }
-        var missing: [Sample] = []
-        for (type, samples) in Dictionary(grouping: shipment.samples, by: \.type) {
-            let held = try? await gateway.held(correlation.members, of: type)
-            let names = Set((held ?? []).map(\.syncIdentifier))
-            let wanted = correlation.members.subtracting(names)
-            missing += samples.filter { wanted.contains($0.syncIdentifier ?? "") }
-        }
-        guard !missing.isEmpty, let ids = try? await gateway.save(Shipment(samples: missing)) else { return [] }
-        return Array(zip(missing, ids))
     }
 
     /// Returns the outcomes of a save. HealthKit reports success even if it keeps a greater version (SEMANTICS A6), so

@@ -61,6 +61,18 @@ struct PeerBench {
     func contents(_ type: SampleType) -> [SimulatedSample] {
         device.contents(of: type.identifier).sorted { $0.start < $1.start }
     }
+
+    /// A meal of three nutrients.
+    func porridge(at seconds: Double, version: Int64) throws -> [Sample] {
+        Meal(
+            id: "log-17", at: try instant(seconds), name: "Porridge", energy: Quantity(310, .kilocalorie),
+            protein: .grams(11), fiber: .grams(8.2)
+        ).samples().map { sample in
+            var sample = sample
+            sample.version = version
+            return sample
+        }
+    }
 }
 
 extension PushOutcome {

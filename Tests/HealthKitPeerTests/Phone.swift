@@ -12,9 +12,11 @@ struct Phone {
     let store: SampleStore
     let engine: SyncEngine
 
-    init(_ plan: SyncPlan = .weightTracker, clock: SimulatedClock = SimulatedClock(), device: SimulatedDevice? = nil)
-        async throws
-    {
+    /// - Parameter folder: holds the store; `nil` for a temporary one.
+    init(
+        _ plan: SyncPlan = .weightTracker, clock: SimulatedClock = SimulatedClock(), device: SimulatedDevice? = nil,
+        folder: String? = nil
+    ) async throws {
         let device = device ?? SimulatedDevice(clock: clock)
         (self.clock, self.device) = (clock, device)
         app = device.install(bundle: "app.weights", name: "Weights")
@@ -22,7 +24,7 @@ struct Phone {
         var storing = SampleStore.Options()
         storing.clock = { (try? Instant(clock.now)) ?? Instant(nanoseconds: 0) }
         storing.source = Source(bundle: "app.weights", name: "Weights")
-        store = try .temporary(options: storing)
+        store = try folder.map { try .open(at: $0, options: storing) } ?? .temporary(options: storing)
         var options = SyncOptions()
         options.clock = SyncClock(now: storing.clock, sleep: { _ in try await Task.sleep(for: .seconds(3_600)) })
         options.random = { 0.5 }

@@ -84,6 +84,7 @@ package final class MemoryHealth: Sendable {
         state.withLock { $0.writing[type] = writing }
     }
     package func set(unreadable types: Set<SampleType>) { state.withLock { $0.unreadable = types } }
+    package var availability: PeerAvailability { state.withLock { $0.availability } }
     package func set(availability: PeerAvailability) { state.withLock { $0.availability = availability } }
     /// It is locked by the time that it is read next, though it says beforehand that it is there.
     package func lockAtNextPull() { state.withLock { $0.locksAtPull = true } }

@@ -47,8 +47,10 @@ struct CacheKeeper: SessionJob {
             let states = try others.map { try txn.state(of: $0.id) }
             if states.contains(where: { $0.epoch == PeerState.damagedEpoch }) { return nil }
             let takers = zip(others, states).filter { $1.sends(type) }.map(\.0)
-            let seen = takers.compactMap(\.acknowledged)
-            return seen.count == takers.count ? seen.min() : nil
+            let sent = takers.compactMap(\.sent?.place)
+            // A store may also read by itself, whatever is sent to it.
+            let read = others.compactMap(\.readInUse)
+            return sent.count == takers.count ? (sent + read).min() : nil
         }
     }
 }

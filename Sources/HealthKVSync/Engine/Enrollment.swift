@@ -67,13 +67,16 @@ struct Enrollment: SessionJob {
         }
     }
 
-    /// Switches the sync off, whichever engine works on it: that engine notices at its next look at the state.
+    /// Switches the sync off, whichever engine works on it: that engine loses its lease, and its pass ends.
     func disable() async throws {
         let name = name
         try await store.write { txn in
             var state = try txn.state(of: name)
             state.isEnabled = false
             try txn.setState(state, of: name)
+            var lease = try txn.lease(of: name)
+            lease.revoke()
+            try txn.setLease(lease, of: name)
         }
         try await releaseLease()
     }
@@ -97,7 +100,11 @@ struct Enrollment: SessionJob {
         }
         // Links tell which samples belong to another peer, so remove them last.
         let purged = try await update { txn, state in
+            // That a sample was only presumed gone is known by its link alone. If the peer comes back and shows it, the
+            // sample returns.
+            let presumed = try txn.links(of: name).filter { $0.version == PeerLink.presumedGone }
             try txn.removePeer(name)
+            for link in presumed { try txn.setLink(link) }
             for (type, known) in state.types {
                 try txn.setCheckNote(CheckNote(), name, SampleType(type))
                 try txn.removeDeferred(known.waiting.blocks, name, SampleType(type))
@@ -163,7 +170,8 @@ extension SyncPlan {
         state.types.filter { item in
             guard !(peer.keepsRecords && item.key == SampleType.every.identifier) else { return false }
             return plan(of: SampleType(item.key)) == nil
-                && (item.value.phase.arrivingSince != nil || item.value.pulls.failure != nil)
+                && (item.value.phase.arrivingSince != nil || item.value.pulls.failure != nil
+                    || item.value.visibility != .shown)
         }.map(\.key)
     }
 
@@ -202,15 +210,23 @@ extension SyncPlan {
         }
         // A peer that follows the feed has not seen the types that are sent to it only from now on.
         if let before = state.sentTypes, !before.covers(sent), var known = try txn.peer(name), peer.keepsRecords {
-            known.acknowledged = nil
+            known.sent = nil
             try txn.setPeer(known)
         }
         state.sentTypes = sent
+        // The feed of a type that was only sent was read past the samples of others.
+        if !peer.keepsRecords, let before = state.takenTypes {
+            for (type, item) in types where item.pulls && !before.contains(type) && state[type].history.choice != nil {
+                try state.readAgain(type, at: name, in: &txn)
+            }
+        }
         try readMoreOfOneFeed(peer, &state, &txn)
         for identifier in forgotten(state, peer) {
             let type = SampleType(identifier)
             state[type].phase.handle(.leftPlan)
             state[type].pulls.forgetFailure()
+            state[type].visibility = .shown
+            state.endRevocationNotice()
         }
         for (type, item) in types {
             let known = state[type].history
@@ -222,6 +238,11 @@ extension SyncPlan {
                 time: wanted == .all ? nil : now)
             let bound = wanted.bound(now)
             if known.choice != nil, known.horizon == bound.horizon, known.skipped == bound.skipped { continue }
+            if horizon == nil, isPlanned, case .skipped(let time, _) = bound, known.isPastBaseline {
+                // The clock was wrong, but the place in the feed needs no clock.
+                state[type].history.bound = .skipped(at: time, baseline: .passed)
+                continue
+            }
             try state.forgetPlace(of: type, at: name, in: &txn)
             state[type].history.replaceBound(bound)
             state[type].phase.handle(.adoptionForgotten)

@@ -29,6 +29,9 @@ struct Pass: SessionJob {
                 // Our store was restored. Adopt everything that the peer holds before anything is sent.
                 request = PassRequest(isUrgent: request.isUrgent)
             }
+            let retirement = Retirement(core: core)
+            // A peer that was silent for too long is brought in line before anything is sent, and read before that.
+            if try retirement.isDue() { request = PassRequest(isUrgent: request.isUrgent) }
 
             // Pull and apply, page by page.
             let feeds = try puller.feedsToPull(request)
@@ -44,14 +47,15 @@ struct Pass: SessionJob {
                 if pulls.isLocked { try await access.noteAvailability(.locked) }
                 // A feed that failed proves nothing, and hides nothing of the others.
                 if request.isUrgent, !pulls.isLocked, !pulls.drained.isEmpty {
-                    report.pulled += try await Probe(core: core).probe(pulls.drained)
                     try await RevocationLook(core: core).lookForRevocation(pulls.drained)
+                    report.pulled += try await Probe(core: core).probe(pulls.drained)
                 }
             }
-            report.pulled += try await Retirement(core: core).settleRetirement(after: pulls)
+            let settled = try await retirement.settleRetirement(after: pulls)
+            report.pulled += settled.report
 
             // Push, from the queue or from the feed.
-            if request.pushes {
+            if request.pushes, settled.mayPush {
                 let seen = FeedsSeen(isBlind: isLocked || pulls.isLocked, read: pulls.read)
                 let done = try await queueSender.push(request, seen)
                 report.pushed += done.pushed
@@ -65,7 +69,12 @@ struct Pass: SessionJob {
             // Record. The session releases the lease after its last piece of work.
             report.issue = try standingIssue(pulls.isLocked)
             try await succeed(report, request, pulls)
-            forgetPostponed(request)
+            if pulls.isLocked, request.pulls, request.types?.isEmpty != true {
+                // No signal tells when the device is unlocked, and the wake-up does not come again.
+                postpone(request, until: now + options.slowDelay)
+            } else {
+                forgetPostponed(request)
+            }
         } catch {
             // A cancelled caller has seen no failure, whatever the peer made of the cancellation.
             try Task.checkCancellation()

@@ -13,6 +13,8 @@ actor PeerSession: SessionJob {
     private var unfinished = 0
     /// Receives the app's actions while the engine runs.
     var signals: AsyncStream<Signal>.Continuation?
+    /// How many times the engine was started. The last start owns ``signals``.
+    var followers = 0
     /// Wake-ups that wait for the signal of the first one.
     let waitingWakes = WaitingWakes()
 
@@ -32,6 +34,8 @@ actor PeerSession: SessionJob {
             for await _ in turn {}
             do {
                 try Task.checkCancellation()
+                // Another engine may have had the lease since the last work: that ends no work that has not begun.
+                try core.lease.forgetIfLost()
                 let result = try await work(self)
                 await endWork()
                 return result

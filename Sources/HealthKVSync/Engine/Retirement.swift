@@ -5,25 +5,47 @@ import HealthKV
 struct Retirement: SessionJob {
     let core: SessionCore
 
+    /// Returns `true` if the peer must be brought in line.
+    func isDue() throws -> Bool {
+        let name = name
+        return try store.blockingRead { txn in try txn.peer(name).map { try isDue($0, in: txn) } ?? false }
+    }
+
+    /// A peer that is retired, or one that lacks deletions which this store has forgotten, though it is not silent: it
+    /// reads by itself, and what is sent to it has stood still.
+    private func isDue(_ known: RegisteredPeer, in txn: borrowing ReadTransaction) throws -> Bool {
+        if known.isRetired { return true }
+        guard peer.keepsRecords, let place = known.sent?.place, try txn.fit(of: place) == .fits else { return false }
+        do { _ = try txn.changes(since: place, limit: 1) } catch let error as StoreError {
+            if error.code == .tokenExpired { return true }
+            throw error
+        }
+        return false
+    }
+
     /// Retires silent peers, notes that this one is not silent, and brings it in line if it was retired. That waits for
-    /// a pass that pulls everything the peer wrote meanwhile. Returns the report of additional pulls.
-    func settleRetirement(after pulls: PullOutcome) async throws -> PullReport {
+    /// a pass that pulls everything the peer wrote meanwhile. Returns the report of additional pulls, and whether the
+    /// peer may be sent anything: not before it is in line, because the comparison with it would bring back what was
+    /// deleted here and forgotten.
+    func settleRetirement(after pulls: PullOutcome) async throws -> (report: PullReport, mayPush: Bool) {
         var report = PullReport()
         let (name, now) = (name, now)
         let peers = try await retireSilent()
-        guard let own = peers.first(where: { $0.id == name }) else { return report }
-        if own.isRetired {
-            guard pulls.isWhole || plan.pulled.isEmpty && plan.others?.pulls != true else { return report }
+        guard let own = peers.first(where: { $0.id == name }) else { return (report, true) }
+        if try isDue() {
+            guard pulls.isWhole || plan.pulled.isEmpty && plan.others?.pulls != true else {
+                return (report, !peer.keepsRecords)
+            }
             // A feed that is read from its beginning contains everything that the peer holds, but no longer all
             // deletions.
             if pulls.isContinuous, !memory.agreesWithPeer, peer.keepsRecords {
                 // A sample that is unknown here may have been lost here: read everything again to import it.
                 try await update { txn, state in try state.readAllAgain(at: name, in: &txn) }
-                return report
+                return (report, true)
             }
-            if pulls.isContinuous, try await !welcomeBack(&report) { return report }
+            if pulls.isContinuous, try await !welcomeBack(&report) { return (report, false) }
         }
-        guard own.isRetired || own.lastSeen.hasPassed(.days(1), at: now) else { return report }
+        guard own.isRetired || own.lastSeen.hasPassed(.days(1), at: now) else { return (report, true) }
         try await update { txn, state in
             state.silentSince = nil
             guard var known = try txn.peer(name) else { return }
@@ -31,7 +53,7 @@ struct Retirement: SessionJob {
             known.isRetired = false
             try txn.setPeer(known)
         }
-        return report
+        return (report, true)
     }
 
     /// Retires the other peers that are silent. Returns all peers as they were before.

@@ -58,6 +58,8 @@ struct Schedule: SessionJob {
             let waiting = queued.map(\.nextTry).filter { $0 < .distantFuture }.map { $0.due(at: now, longest: longest) }
             times += waiting.filter { $0 > now }
             if queued.count == Schedule.lookedAt { times.append(now + slow) }
+            // No signal tells when the device is unlocked, and what may have arrived is not sent before.
+            if !held.isEmpty, state.availability == .locked { times.append(now + slow) }
             // The holder of the lease does the work. If it ends without releasing the lease, this engine continues.
             if let foreign {
                 let isWaiting = !held.isEmpty
@@ -76,7 +78,7 @@ extension SessionJob {
 extension SampleReading where Self: ~Copyable {
     /// Returns `true` if a peer that follows the feed has not seen all of it.
     fileprivate func hasUnseenChanges(of peer: PeerID) throws -> Bool {
-        guard let seen = try self.peer(peer)?.acknowledged else { return true }
+        guard let seen = try self.peer(peer)?.sent?.place else { return true }
         guard let page = try? changes(since: seen, limit: 1) else { return true }
         return !page.changes.isEmpty
     }

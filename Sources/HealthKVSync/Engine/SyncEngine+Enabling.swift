@@ -51,6 +51,7 @@ extension SyncEngine {
                     let report = try await session(name).inTurn { session in
                         try await session.core.logging("importHistory") {
                             try await session.enrollment.enable(horizon)
+                            session.noteChange()
                             let progress = Mutex(ImportProgress())
                             let preview = session.preview
                             if let known = try preview.leftOfPreview(horizon) { progress.withLock { $0.left = known } }
@@ -109,8 +110,14 @@ extension SyncEngine {
             guard let operation = try txn.pending(id: operationID) else { return false }
             try txn.removePending(operation)
             // A peer that follows the feed passed this sample without taking it, so the sample was not given to it.
-            if operation.kind == .save, let peer = try txn.peer(operation.peer), peer.queue == nil {
+            guard operation.kind == .save, let peer = try txn.peer(operation.peer) else { return true }
+            if peer.queue == nil {
                 try txn.setLink(.refused(operation.sample, by: peer.id))
+            } else if operation.isSent, let type = try txn.sample(id: operation.sample)?.type {
+                // The peer may hold the sample. Its feed shows it, also where the type is only sent.
+                var state = try txn.state(of: peer.id)
+                state[type].isOvertaken = true
+                try txn.setState(state, of: peer.id)
             }
             return true
         }

@@ -55,6 +55,8 @@ extension PeerSession {
     func follow() async {
         let (signals, sender) = AsyncStream.makeStream(of: Signal.self)
         let flag = CommitFlag()
+        followers += 1
+        let number = followers
         self.signals = sender
         // Take the mark before anything is read, so that commits made meanwhile are reported.
         let mark = try? store.commitMark()
@@ -87,7 +89,8 @@ extension PeerSession {
             listener?.cancel()
             group.cancelAll()
         }
-        self.signals = nil
+        // The engine may have been started again meanwhile.
+        if followers == number { self.signals = nil }
     }
 
     private nonisolated func listen(_ sender: AsyncStream<Signal>.Continuation) -> Task<Void, Never>? {

@@ -88,8 +88,10 @@ public final class SyncEngine: Sendable {
         var reports: [PeerID: SyncReport] = [:]
         for key in peers {
             reports[key] = try await session(key).inTurn { session in
-                let types = session.plan.types(with: .foreground)
-                return try await session.pass(PassRequest(types: types, isUrgent: true))
+                var types = session.plan.types(with: .foreground)
+                if let postponed = session.core.postponed.withLock({ $0 }) { types.formUnion(postponed.types) }
+                return try await session.pass(
+                    PassRequest(types: types.contains(.every) ? nil : types, isUrgent: true))
             }
         }
         return reports

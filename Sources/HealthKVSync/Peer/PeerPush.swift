@@ -26,11 +26,15 @@ public struct PushOperation: Sendable, Hashable, Codable {
     /// The place in the sender's feed that the operation brings the peer to. A record peer stores the last place in the
     /// same transaction as the operations, and returns it from ``RecordPeer/meet(told:)``. `nil` for a database.
     public var place: ChangeToken?
+    /// The last place that the peer had taken before, as the sender knows. A record peer that remembers an earlier one
+    /// of this sender was put back to an older state since they met: it takes nothing and answers `failed`, because
+    /// storing ``place`` would hide that it lacks what came before. `nil` if it has taken nothing.
+    public var told: ChangeToken?
 
     /// Creates an operation.
     public init(
         sequence: UInt64, kind: Kind, idAtPeer: SampleID? = nil, replacesUnnamed: Bool = false, group: [Sample] = [],
-        place: ChangeToken? = nil
+        place: ChangeToken? = nil, told: ChangeToken? = nil
     ) {
         self.sequence = sequence
         self.kind = kind
@@ -38,6 +42,7 @@ public struct PushOperation: Sendable, Hashable, Codable {
         self.replacesUnnamed = replacesUnnamed
         self.group = group
         self.place = place
+        self.told = told
     }
 
     /// The type of the sample.

@@ -129,11 +129,13 @@ extension SampleReading where Self: ~Copyable {
         status.availability = state.availability
         for (name, type) in state.types {
             let key = SampleType(name)
-            status.authorization[key] = type.authorization
-            if type.history.choice != nil, type.authorization != nil { status.reading[key] = type.readAccess }
+            let isTaken = state.takenTypes?.contains(key) ?? true
+            let isInPlan = isTaken || state.sentTypes?.contains(key) ?? true
+            if isInPlan { status.authorization[key] = type.authorization }
+            if isTaken, type.history.choice != nil, type.authorization != nil { status.reading[key] = type.readAccess }
             if type.imported > 0 { status.imported[key] = type.imported }
             if type.phase.isDrained { status.drained.insert(key) }
-            if let choice = type.history.choice, choice.requested ?? choice.planned == .ask {
+            if isTaken, let choice = type.history.choice, choice.requested ?? choice.planned == .ask {
                 status.historyToAsk.insert(key)
             }
         }

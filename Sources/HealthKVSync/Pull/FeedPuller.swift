@@ -20,8 +20,12 @@ struct FeedPuller: SessionJob {
         return feeds.filter { type in
             if isDue(known[type].unacknowledged) { return true }
             let isAsked = request.types.map { $0.contains(type) || $0.contains(.every) } ?? true
-            // A type that is only sent is read once, to adopt the samples that an earlier installation left.
-            if plan.types[type]?.pulls == false { return request.pulls && !known[type].phase.isAdopted }
+            // A type that is only sent is read once, to adopt the samples that an earlier installation left, and again
+            // where another device has sent a greater version.
+            if plan.types[type]?.pulls == false {
+                let isWanted = !known[type].phase.isAdopted || known[type].isOvertaken
+                return request.pulls && isWanted || isDue(known[type].pulls.failure)
+            }
             return request.pulls && isAsked || isDue(known[type].pulls.failure)
         }.sorted()
     }
@@ -132,7 +136,7 @@ struct FeedPuller: SessionJob {
             // The peer is another store, or an older state of it: its acknowledgements of our feed no longer count.
             if dropped == nil {
                 state.told = nil
-                try txn.forgetAcknowledged(by: name)
+                try txn.forgetSent(to: name)
             }
         }
         var report = try await pullPages(type)
@@ -143,8 +147,7 @@ struct FeedPuller: SessionJob {
     /// Pulls a feed from our place to its end.
     func pullPages(_ type: SampleType) async throws -> PullReport {
         try await beginRescanIfDue(type)
-        var total = try await adoptEarlier(type)
-        total += try await pullNewestWindows(type)
+        var total = try await pullNewestWindows(type)
         var ahead: PageAhead?
         while true {
             try Task.checkCancellation()
@@ -166,7 +169,9 @@ struct FeedPuller: SessionJob {
     ) async throws -> (report: PullReport, isDrained: Bool) {
         let (name, known, asked) = (name, try state()[type], now)
         let anchor = try store.blockingRead { try $0.anchor(peer: name, type: type, scope: known.scope) }
-        let request = PullRequest(type: type, token: anchor?.token, from: known.history.horizon, limit: pageLimit(type))
+        // Own samples are followed from before the horizon as well: another device of the person may add one.
+        let from = plan.types[type]?.pushes ?? false ? nil : known.history.horizon
+        let request = PullRequest(type: type, token: anchor?.token, from: from, limit: pageLimit(type))
         let told = try await page(request, ahead)
         ahead = nil
         try options.atStep(.pagePulled)
@@ -207,11 +212,13 @@ struct FeedPuller: SessionJob {
             var feed = state[type]
             // Whatever the reason to begin at the beginning, the feed now passes the samples that existed when the
             // import was skipped.
-            if place == nil { feed.history.setBaseline(.ahead) }
-            // The store clears `lastLook` if the feed is read from its beginning.
+            if place == nil {
+                feed.history.setBaseline(.ahead)
+                feed.lastLook = nil
+            }
             if let last = feed.lastLook, let look { feed.lastLook = max(last, look) }
             let report = try merge(page, &feed, &txn)
-            if page.isDrained { feed.lastLook = asked }
+            if page.isDrained { (feed.lastLook, feed.isOvertaken) = (asked, false) }
             state[type] = feed
             state.noteArrivals(report, of: type, at: now)
             // Data and anchor are in one transaction (SEMANTICS C14).
@@ -231,7 +238,7 @@ struct FeedPuller: SessionJob {
         if peer.keepsRecords {
             return { page, known, txn in
                 var merger = RecordMerger(
-                    peer: name, plan: plan, now: now, acknowledged: try txn.peer(name)?.acknowledged)
+                    peer: name, plan: plan, now: now, known: try txn.peer(name)?.furthest)
                 try merger.apply(page, in: &txn)
                 known.imported += merger.report.imported
                 known.noteArrival(isEnd: page.isDrained, at: now)
@@ -364,21 +371,9 @@ struct FeedPuller: SessionJob {
         return total
     }
 
-    /// Adopts own samples from before the horizon, where the feed begins. This happens before anything is sent
-    /// (SEMANTICS C21).
-    func adoptEarlier(_ type: SampleType) async throws -> PullReport {
-        let known = try state()[type]
-        guard !peer.keepsRecords, plan.types[type]?.pushes ?? false, let horizon = known.history.horizon,
-            known.phase.needsEarlier, horizon > .distantPast
-        else { return PullReport() }
-        let window = TimeRange(from: .distantPast, to: horizon)
-        return try await pullWindow(type, window, { $0.isOwn }) { $0.phase.handle(.earlierAdopted) }
-    }
-
     /// Enumerates a window, the latest samples first.
     private func pullWindow(
-        _ type: SampleType, _ window: TimeRange, _ isWanted: @escaping @Sendable (PulledSample) -> Bool = { _ in true },
-        whenDone: @escaping @Sendable (inout TypeState) -> Void
+        _ type: SampleType, _ window: TimeRange, whenDone: @escaping @Sendable (inout TypeState) -> Void
     ) async throws -> PullReport {
         var total = PullReport()
         var cursor: [UInt8]?
@@ -390,11 +385,10 @@ struct FeedPuller: SessionJob {
             try options.atStep(.pagePulled)
             let (applier, name, now) = (try applier(type, state()[type]), name, now)
             let isLast = page.cursor == nil
-            let samples = page.samples.filter(isWanted)
             let report = try await update { txn, state in
                 var applier = applier
                 applier.state = state[type]
-                try txn.receiving(from: name) { try applier.applySamples(samples, in: &$0) }
+                try txn.receiving(from: name) { try applier.applySamples(page.samples, in: &$0) }
                 state[type] = applier.state
                 state.noteArrivals(applier.report, of: type, at: now)
                 state[type].imported += applier.report.imported

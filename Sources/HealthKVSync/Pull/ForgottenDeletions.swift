@@ -11,7 +11,7 @@ struct ForgottenDeletions: SessionJob {
     func dropForgotten(_ feed: SampleType) async throws -> Int? {
         let (name, scope) = (name, try state()[feed].scope)
         let (place, seen) = try store.blockingRead { txn in
-            (try txn.anchor(peer: name, type: feed, scope: scope)?.token, try txn.acknowledged(by: name))
+            (try txn.anchor(peer: name, type: feed, scope: scope)?.token, try txn.placeSent(to: name))
         }
         guard let records = peer.records, memory.agreesWithPeer, let place, let seen,
             try await records.forgotten(among: [], since: place) != nil
@@ -62,10 +62,10 @@ extension SessionJob {
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// Returns the place up to which a peer has seen our feed, or `nil` if it has seen nothing or its place is no
+    /// Returns the place up to which our feed was sent to a peer, or `nil` if nothing was sent or the place is no
     /// longer valid.
-    fileprivate func acknowledged(by peer: PeerID) throws -> ChangeToken? {
-        guard let seen = try self.peer(peer)?.acknowledged else { return nil }
+    fileprivate func placeSent(to peer: PeerID) throws -> ChangeToken? {
+        guard let seen = try self.peer(peer)?.sent?.place else { return nil }
         return seen.store == storeID && seen.epoch == epoch ? seen : nil
     }
 

@@ -45,13 +45,9 @@ struct OwnRecord {
         return !overflows && abs(difference) < 1_000
     }
 
-    func isNewer(than held: Sample) -> Bool { isNewer(than: held.version, held.modified) }
+    func isNewer(than held: Sample) -> Bool { VersionOrder(sample.version, clock) > held.order }
 
-    func isNewer(than deleted: DeletedSample) -> Bool { isNewer(than: deleted.version, deleted.modified) }
-
-    private func isNewer(than version: Int64, _ other: ChangeClock?) -> Bool {
-        (sample.version, clock) > (version, other ?? .unknown)
-    }
+    func isNewer(than deleted: DeletedSample) -> Bool { VersionOrder(sample.version, clock) > deleted.order }
 
     /// Returns the record with those fields of the store's sample that another program need not know, if another
     /// program wrote the record.

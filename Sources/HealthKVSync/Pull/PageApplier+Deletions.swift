@@ -77,7 +77,7 @@ extension PageApplier {
             return
         }
         let waiting = try txn.pending(peer: peer, sample: held.id)
-        let isEdited = waiting?.kind == .save && held.origin == .authored || held.original != nil
+        let isEdited = isEdit(waiting, of: held, after: deletion) || held.original != nil
         if isEdited, plan.plan(of: held.type)?.conflicts == .editWins, held.origin == .authored {
             return try keep(held, deletion, in: &txn)
         }
@@ -90,10 +90,29 @@ extension PageApplier {
         let isLastSent =
             try deletion.version != nil && txn.link(peer: peer, sample: held.id)?.version == deletion.version
         let version = isLastSent ? 0 : deletion.deletedVersion ?? 0
+        let clock = held.clock
         leaving.append(held, deletion, version: max(version, held.versionDeletedAtSource))
-        try unlink(held, deletion, in: &txn)
+        if held.origin == .authored, let link = try txn.link(peer: peer, sample: held.id), link.isHeldThere,
+            !link.isProvisional, link.idAtPeer != deletion.idAtPeer
+        {
+            // An abandoned call saved an earlier version after the deletion. The peer still shows it.
+            try deleteLeaving(in: &txn)
+            try txn.enqueue(.delete, of: held.id, version: held.version, clock, for: peer, above: link.version)
+        } else {
+            try unlink(held, deletion, in: &txn)
+        }
         noteDays([held])
         report.deleted += 1
+    }
+
+    /// Returns `true` if a waiting operation is an edit of what was deleted. A save that is only tried again sends the
+    /// version that the user has seen and deleted.
+    private func isEdit(
+        _ waiting: PendingOperation?, of held: Sample, after deletion: PulledDeletion
+    ) -> Bool {
+        guard let waiting, waiting.kind == .save, held.origin == .authored else { return false }
+        guard waiting.isSent, let number = deletion.version, PeerNumber.isOurs(number) else { return true }
+        return PeerNumber.slot(of: number) != held.version || !PeerNumber.isMade(number, of: held.clock)
     }
 
     /// Returns the live sample whose version a deletion names.

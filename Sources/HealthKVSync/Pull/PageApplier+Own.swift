@@ -41,6 +41,12 @@ extension PageApplier {
             }
             if let deleted = try buriedUnseen(record, text, in: &txn) { return deleted }
         }
+        // Another store may have deleted the sample under its own id for it.
+        if let link = try txn.link(peer: peer, idAtPeer: record.idAtPeer),
+            let deleted = try txn.deletedSample(id: link.sample)
+        {
+            return deleted
+        }
         return try txn.deletedSample(id: record.idAtPeer)
     }
 

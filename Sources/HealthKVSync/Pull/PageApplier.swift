@@ -73,6 +73,7 @@ struct PageApplier: Sendable {
         _ additions: [PulledSample], isFed: Bool = false, in txn: inout WriteTransaction
     ) throws {
         try withdraw(additions, in: &txn)
+        if isFed { try noteShown(additions, in: &txn) }
         var foreign: [PulledSample] = []
         // Most pages have a single type.
         var last: (type: SampleType, pulls: Bool)?
@@ -85,10 +86,26 @@ struct PageApplier: Sendable {
                 try applyOwn(addition, in: &txn)
             }
         }
-        if let horizon = state.history.horizon { foreign.removeAll { $0.sample.start < horizon } }
+        if let horizon = state.history.horizon {
+            // A sample that is held is followed, however old it is.
+            foreign = try foreign.filter { try $0.sample.start >= horizon || isHeld($0, in: &txn) }
+        }
         let isNews = isFed && state.history.isPastBaseline
         if let skipped = state.history.skipped, !isNews { try leaveOut(&foreign, upTo: skipped, in: &txn) }
         try importForeign(foreign, isFed: isFed, in: &txn)
+    }
+
+    /// Takes what the feed shows off the lists of a comparison, which may have passed its place before it came back.
+    private func noteShown(_ additions: [PulledSample], in txn: inout WriteTransaction) throws {
+        var note = try txn.checkNote(peer, feed)
+        guard !note.missing.isEmpty || note.check != nil else { return }
+        var shown = Set(
+            try additions.map { try txn.link(peer: peer, idAtPeer: $0.idAtPeer)?.sample ?? $0.sample.id })
+        // A new version is not linked to its sample yet.
+        for addition in additions { if let held = try txn.named(as: addition.sample) { shown.insert(held.id) } }
+        note.missing.subtract(shown)
+        note.check?.forget(shown)
+        try txn.setCheckNote(note, peer, feed)
     }
 
     /// Leaves out samples that the peer held when the import was skipped (SEMANTICS C9). In a feed that is read from

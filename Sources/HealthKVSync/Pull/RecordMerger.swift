@@ -5,16 +5,16 @@ struct RecordMerger: Sendable {
     let peer: PeerID
     let plan: SyncPlan
     let now: Instant
-    /// How far the peer has read our feed. The peer does not know edits after this place.
-    let acknowledged: ChangeToken?
+    /// How far the peer may know our feed. It does not know edits after this place.
+    let known: ChangeToken?
     private(set) var report = PullReport()
     /// Samples that another peer had deleted before this one brought them.
     private var deletedUnseen: [Sample] = []
     /// Samples that the peer shows although it was told that they are deleted.
     private var putBack: [Sample] = []
 
-    init(peer: PeerID, plan: SyncPlan, now: Instant, acknowledged: ChangeToken?) {
-        (self.peer, self.plan, self.now, self.acknowledged) = (peer, plan, now, acknowledged)
+    init(peer: PeerID, plan: SyncPlan, now: Instant, known: ChangeToken?) {
+        (self.peer, self.plan, self.now, self.known) = (peer, plan, now, known)
     }
 
     /// Merges a page of the peer's feed, or of an enumerated window.
@@ -27,22 +27,25 @@ struct RecordMerger: Sendable {
     private mutating func applyRecords(_ page: PullPage, in txn: inout WriteTransaction) throws {
         var unknown = SampleBatch()
         let databases = try txn.databases()
+        var news: [Sample] = []
         for addition in page.additions {
             guard plan.plan(of: addition.sample.type)?.pulls ?? false, isStorable(addition) else { continue }
             noteSkew(addition.sample.modified)
-            if let held = try record(of: addition.sample, in: &txn) {
+            if let held = try txn.held(as: addition.sample) {
                 try merge(addition.sample, held, in: &txn)
             } else if try txn.isDeletedUnseen(addition.sample, by: databases) {
                 deletedUnseen.append(addition.sample)
             } else {
                 unknown.append(addition.sample)
+                news.append(addition.sample)
             }
         }
         if !unknown.isEmpty {
             let imported = try txn.importBatch(unknown)
             report.count(imported)
             if imported.vetoed > 0 { try notePutBack(page.additions.map(\.sample), in: &txn) }
-            try txn.markReceived(page.additions.map(\.sample), from: peer)
+            // What is held already, a health database may have brought.
+            try txn.markReceived(news, from: peer)
         }
         var deletions = DeletionsOfDifferentSamples()
         for deletion in page.deletions {
@@ -71,9 +74,11 @@ struct RecordMerger: Sendable {
     /// Notes samples that the peer shows although it was told of their deletion: the peer was put back to an earlier
     /// state.
     private mutating func notePutBack(_ samples: [Sample], in txn: inout WriteTransaction) throws {
-        guard acknowledged != nil else { return }
+        guard known != nil else { return }
         putBack += try samples.filter { sample in
             guard plan.plan(of: sample.type)?.pushes ?? false else { return false }
+            // What is hidden here may have been undeleted there.
+            if try txn.deletedSample(id: sample.id)?.isHidden == true { return false }
             return try txn.sample(id: sample.id) == nil
         }
     }
@@ -81,8 +86,8 @@ struct RecordMerger: Sendable {
     /// Sends deletions again that the peer has forgotten. Runs after the received changes, so that this peer is told of
     /// them.
     private mutating func tellDeletionsAgain(in txn: inout WriteTransaction) throws {
-        guard !putBack.isEmpty, let acknowledged else { return }
-        try txn.tellDeletionsAgain(of: putBack, before: acknowledged)
+        guard !putBack.isEmpty, let known else { return }
+        try txn.tellDeletionsAgain(of: putBack, before: known)
         putBack = []
     }
 
@@ -90,12 +95,6 @@ struct RecordMerger: Sendable {
         if addition.isStorable { return true }
         report.invalid += 1
         return false
-    }
-
-    private func record(of sample: Sample, in txn: inout WriteTransaction) throws -> Sample? {
-        if let held = try txn.sample(id: sample.id) { return held }
-        guard let text = sample.syncIdentifier else { return nil }
-        return try txn.sample(syncIdentifier: text, type: sample.type, source: sample.source.identity)
     }
 
     private mutating func merge(_ sample: Sample, _ held: Sample, in txn: inout WriteTransaction) throws {
@@ -131,8 +130,8 @@ struct RecordMerger: Sendable {
 
     /// Returns `true` if a sample was changed here after the place up to which the peer has seen our changes.
     private func isUnknownToPeer(_ id: SampleID, in txn: inout WriteTransaction) throws -> Bool {
-        guard let acknowledged else { return true }
-        return try txn.isChanged(id: id, since: acknowledged)
+        guard let known else { return true }
+        return try txn.isChanged(id: id, since: known)
     }
 
     private mutating func noteSkew(_ clock: ChangeClock?) {

@@ -15,9 +15,10 @@ struct ReplacementFinder: SessionJob {
         guard !peer.keepsRecords, !page.deletions.isEmpty else { return page }
         var page = page
         for (type, names) in try named(page, type).sorted(by: { $0.key < $1.key }) {
-            for shown in try await living(Set(names.keys), of: type) {
+            for shown in try await living(Set(names.keys), of: type) where isAsked(shown, names) {
                 // An abandoned call saved this version after the deletion of a version that was sent later.
-                if shown.isOwn, let name = shown.sample.syncIdentifier, shown.sample.version < names[name] ?? 0 {
+                if shown.isOwn, let name = shown.sample.syncIdentifier, shown.sample.version < names[name]?.number ?? 0
+                {
                     continue
                 }
                 page.deletions.removeAll { $0.idAtPeer == shown.idAtPeer }
@@ -27,20 +28,39 @@ struct ReplacementFinder: SessionJob {
         return page
     }
 
+    /// Whose samples are asked for under a sync identifier, which several apps may use.
+    private struct Asked {
+        var isOwn = false
+        var sources: Set<SourceIdentity> = []
+        /// The greatest number of a deleted own version; 0 if it is not known.
+        var number: Int64 = 0
+    }
+
+    private func isAsked(_ shown: PulledSample, _ names: [String: Asked]) -> Bool {
+        guard let asked = names[shown.sample.syncIdentifier ?? ""] else { return false }
+        return shown.isOwn ? asked.isOwn : asked.sources.contains(shown.sample.source.identity)
+    }
+
     /// Returns the sync identifiers of live samples that a page deletes without another version of them, by type, each
     /// with the number of the deleted version; 0 if that is not known.
-    private func named(_ page: PullPage, _ type: SampleType) throws -> [SampleType: [String: Int64]] {
+    private func named(_ page: PullPage, _ type: SampleType) throws -> [SampleType: [String: Asked]] {
         let shown = Set(page.additions.compactMap(\.sample.syncIdentifier))
         let (name, own) = (name, store.ownSource.identity)
         return try store.read { txn in
-            var names: [SampleType: [String: Int64]] = [:]
+            var names: [SampleType: [String: Asked]] = [:]
             for deletion in page.deletions {
                 guard let sample = try txn.live(deletion, of: name, feed: type, own: own) else { continue }
                 let text = sample.syncIdentifier ?? (sample.origin == .authored ? sample.id.description : nil)
                 guard let text, !shown.contains(text) else { continue }
                 let link = try txn.link(peer: name, sample: sample.id)
                 let number = link?.idAtPeer == deletion.idAtPeer && link?.isHeldThere == true ? link?.version : nil
-                names[sample.type, default: [:]][text] = number ?? 0
+                var asked = names[sample.type]?[text] ?? Asked()
+                if sample.origin == .authored {
+                    (asked.isOwn, asked.number) = (true, max(asked.number, number ?? 0))
+                } else {
+                    asked.sources.insert(sample.source.identity)
+                }
+                names[sample.type, default: [:]][text] = asked
             }
             return names
         }

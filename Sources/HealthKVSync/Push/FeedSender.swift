@@ -8,7 +8,7 @@ struct FeedSender: SessionJob {
     func pushFeed(to records: CheckedRecords) async throws -> PushReport {
         var report = PushReport()
         let name = name
-        if try store.blockingRead({ try $0.peer(name)?.acknowledged }) == nil {
+        if try store.blockingRead({ try $0.peer(name)?.sent }) == nil {
             // A peer that begins at the beginning has seen no part of any mass deletion.
             if try state().removal != nil { try await update { _, state in state.removal = nil } }
             if try await recordComparison.skipEqual(records) { return report }
@@ -35,7 +35,7 @@ struct FeedSender: SessionJob {
         let (name, limit) = (name, options.pushSize)
         do {
             return try store.blockingRead { txn in
-                try txn.changes(since: try txn.peer(name)?.acknowledged, limit: limit)
+                try txn.changes(since: try txn.peer(name)?.sent?.place, limit: limit)
             }
         } catch let error as StoreError where error.code == .tokenExpired {
             let (token, held) = (try store.blockingRead { $0.currentToken }, try heldTypes())
@@ -45,11 +45,11 @@ struct FeedSender: SessionJob {
             let isTold = try await pushDeletions(held)
             // A later sync sends the held types, and compares again.
             guard isWhole, isTold else { return nil }
-            let told = memory.told
+            let (told, now) = (memory.told, now)
             try await update { txn, state in
                 if let told { state.told = told.greatest(with: state.told) }
                 guard var known = try txn.peer(name) else { return }
-                known.acknowledged = token
+                known.move(\.sent, to: token, at: now)
                 try txn.setPeer(known)
             }
             return nil
@@ -95,7 +95,7 @@ struct FeedSender: SessionJob {
     }
 
     func deliver(_ operations: [PushOperation]) async throws -> Delivery {
-        let answer = await pushRecords(operations)
+        let answer = try await pushRecords(operations)
         try options.atStep(.pushSent)
         var delivery = Delivery()
         for (index, outcome) in answer.outcomes.enumerated() {
@@ -116,7 +116,14 @@ struct FeedSender: SessionJob {
     }
 
     /// Sends records to the peer, and notes the place in our feed that the peer has taken with them.
-    func pushRecords(_ operations: [PushOperation]) async -> CheckedPeer.Answer {
+    func pushRecords(_ operations: [PushOperation]) async throws -> CheckedPeer.Answer {
+        // A peer that does not say what it remembers is not asked to compare it.
+        let told = try memory.told ?? (memory.agreesWithPeer ? state().told : nil)
+        let operations = operations.map { operation in
+            var operation = operation
+            operation.told = told
+            return operation
+        }
         let answer = await peer.push(operations)
         for (operation, outcome) in zip(operations, answer.outcomes) {
             guard outcome.isTaken, let place = operation.place else { continue }
@@ -155,7 +162,7 @@ struct FeedSender: SessionJob {
                     if let link, link.version == PeerLink.refused { try txn.removeLink(link) }
                 }
             }
-            if let seen { try txn.acknowledge(peer: name, seen) }
+            if let seen { try txn.markSent(to: name, upTo: seen) }
             if seen != nil || removal != nil { state.removal = removal }
         }
     }
@@ -185,7 +192,7 @@ struct FeedSender: SessionJob {
             let wanted = page.deletions.filter { isPushed($0.type) }
             let free = wanted.filter { !held.holds($0.type) }
             if free.count < wanted.count { isWhole = false }
-            if let error = await pushRecords(operations(free, here)).errorToTryAgain { throw error }
+            if let error = try await pushRecords(operations(free, here)).errorToTryAgain { throw error }
             place = page.next
         } while place != nil
         return isWhole

@@ -21,10 +21,12 @@ struct OutcomeRecorder: Sendable {
         switch outcome {
         case .done(let idAtPeer):
             report.done += 1
-            try settle(idAtPeer, queued, sent, in: &txn)
+            // While it is in doubt which database this is, the id would prove that it is the old one once it is shown.
+            try settle(state.isDoubted ? nil : idAtPeer, queued, sent, in: &txn)
             if let current { try txn.removePending(current) }
         case .superseded:
             report.done += 1
+            state[sent.type].isOvertaken = true
             if let current { try txn.removePending(current) }
         case .refused(let reason):
             report.quarantined += 1
@@ -54,9 +56,11 @@ struct OutcomeRecorder: Sendable {
         _ idAtPeer: SampleID?, _ queued: PendingOperation, _ sent: PushOperation, in txn: inout WriteTransaction
     ) throws {
         let known = try txn.link(peer: peer, sample: queued.sample)
-        if case .delete = sent.kind {
+        switch sent.kind {
+        case .delete:
             if let known { try txn.removeLink(known) }
             return
+        case .save(let sample): try txn.doubtTotals(of: sample, peer: peer)
         }
         try txn.setLink(
             PeerLink(

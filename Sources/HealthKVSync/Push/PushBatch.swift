@@ -127,8 +127,11 @@ struct PushBatch: Sendable {
     ) throws -> Bool {
         var unread: Set<SampleType> = []
         if !conditions.hasRead(sample.type), conditions.mayBeKnown(operation, sample) { unread.insert(sample.type) }
-        for mate in group where mate.id != sample.id && !conditions.hasRead(mate.type) {
-            guard let waiting = try txn.pending(peer: peer, sample: mate.id) else { continue }
+        for mate in group
+        where mate.id != sample.id && conditions.pushes(mate.type) && !conditions.hasRead(mate.type) {
+            guard let waiting = try txn.pending(peer: peer, sample: mate.id), waiting.state != .quarantined else {
+                continue
+            }
             if conditions.mayBeKnown(waiting, mate) { unread.insert(mate.type) }
         }
         self.unread.formUnion(unread)

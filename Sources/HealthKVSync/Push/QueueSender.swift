@@ -104,16 +104,16 @@ struct QueueSender: SessionJob {
             let state = try txn.state(of: name)
             let isAdopted = state.hasAdopted(plan)
             guard let known = try txn.peer(name), known.queue != nil else { return (isAdopted, false) }
-            if !isAdopted { return (isAdopted, known.acknowledged != nil) }
+            if !isAdopted { return (isAdopted, known.sent != nil) }
             let isOld = state.lastAcknowledged.map { $0.hasPassed(.days(1), at: now) } ?? true
-            return (isAdopted, known.acknowledged == nil || isOld)
+            return (isAdopted, known.sent == nil || isOld)
         }
         guard isDue else { return }
         try await update { txn, state in
-            guard isAdopted else { return try txn.forgetAcknowledged(by: name) }
+            guard isAdopted else { return try txn.forgetSent(to: name) }
             guard let seen = try txn.seenThroughQueue(of: name) else { return }
             state.lastAcknowledged = now
-            try txn.acknowledge(peer: name, seen)
+            try txn.markSent(to: name, upTo: seen)
         }
     }
 
@@ -159,9 +159,9 @@ struct QueueSender: SessionJob {
             for (item, outcome) in zip(items, answer.outcomes) {
                 try recorder.record(outcome, of: item.queued, item.sent, in: &txn, &state)
             }
-            let hasSeen = keepsRecords || state.hasAdopted(plan)
-            if hasSeen, try txn.pending(for: name, after: 0, limit: 1).isEmpty {
-                try txn.acknowledge(peer: name, txn.currentToken)
+            // What a peer that follows the feed has seen, only the feed tells: a change may have been saved meanwhile.
+            if !keepsRecords, state.hasAdopted(plan), try txn.pending(for: name, after: 0, limit: 1).isEmpty {
+                try txn.markSent(to: name, upTo: txn.currentToken)
             }
             return recorder.report
         }

@@ -26,7 +26,7 @@ struct RecordComparison: SessionJob {
         // elsewhere.
         guard try await feedSender.pushDeletions(heldTypes()) else { return false }
         let name = name
-        try await update { txn, _ in try txn.acknowledge(peer: name, token) }
+        try await update { txn, _ in try txn.markSent(to: name, upTo: token) }
         return true
     }
 
@@ -109,7 +109,7 @@ struct RecordComparison: SessionJob {
         let (name, plan, now) = (name, plan, now)
         try await update { txn, state in
             var merger = RecordMerger(
-                peer: name, plan: plan, now: now, acknowledged: try txn.peer(name)?.acknowledged)
+                peer: name, plan: plan, now: now, known: try txn.peer(name)?.furthest)
             try merger.apply(PullPage(additions: page.samples, token: nil, isDrained: true), in: &txn)
             state.noteArrivals(merger.report, of: .every, at: now)
         }
@@ -144,7 +144,7 @@ struct RecordComparison: SessionJob {
                 return (kinds, txn.currentToken)
             }
             let operations = kinds.enumerated().map { PushOperation(sequence: UInt64($0), kind: $1, place: here) }
-            let answer = await feedSender.pushRecords(operations)
+            let answer = try await feedSender.pushRecords(operations)
             var refused: [(PushOperation, String)] = []
             for (operation, outcome) in zip(operations, answer.outcomes) {
                 if case .refused(let reason) = outcome { refused.append((operation, reason)) }

@@ -10,6 +10,9 @@ struct Comparison: SessionJob {
     /// than it shows known ones, no comparison is enough.
     private static let vanishedAtMost = 8
 
+    /// For how many samples without a sync identifier a comparison asks the peer.
+    private static let askedAtMost = 32
+
     /// The number of deletions in one commit.
     private static let deletedAtOnce = 500
 
@@ -90,8 +93,9 @@ struct Comparison: SessionJob {
     private func check(_ type: SampleType, pages: inout Int) async throws -> ReconcileReport? {
         let (name, now, known) = (name, now, try state()[type])
         var check = try store.blockingRead { try $0.checkNote(name, type) }.check ?? PeerComparison(at: now)
-        // Samples that were shown a day ago prove little about today: start over.
-        if check.began.hasPassed(.days(1), at: now) { check = PeerComparison(at: now) }
+        // Samples that were shown a day ago prove little about today: start over. So does a comparison that ended, but
+        // whose last look at the feed failed.
+        if check.hasEnded == true || check.began.hasPassed(.days(1), at: now) { check = PeerComparison(at: now) }
         let bound = max(known.history.horizon ?? .distantPast, known.authorization?.earliest ?? .distantPast)
         repeat {
             try Task.checkCancellation()
@@ -174,8 +178,16 @@ struct Comparison: SessionJob {
                 let link = try txn.link(peer: name, sample: sample.id)
                 // A sample from another peer need not be at this one.
                 guard link?.isFromElsewhere != true else { return true }
+                let isShown = shown.contains(link?.idAtPeer ?? sample.id)
+                // The peer shows the sample where it was before it was edited here, or before another store brought a
+                // newer version: this window proves nothing about it.
+                if !isShown,
+                    sample.isPlacedElsewhere || link.map({ sample.isNewer(thanShownBy: $0, txn.replica) }) ?? false
+                {
+                    return true
+                }
                 counted.held += 1
-                if shown.contains(link?.idAtPeer ?? sample.id) {
+                if isShown {
                     counted.known += 1
                 } else {
                     counted.note(sample.id, isCovered: isCovered, limit: limit)
@@ -218,9 +230,11 @@ struct Comparison: SessionJob {
 
     /// Deletes own samples that the peer did not show and whose links no later page of the feed has changed: a sample
     /// that was edited elsewhere during the comparison has another id at the peer by now.
+    ///
+    /// - Returns: `nil` if so many are missing that the peer is doubted. Then the comparison concludes nothing.
     private func judgeOwn(
         _ type: SampleType, _ check: PeerComparison
-    ) async throws -> (gone: Int, missing: Set<OwnMissing>) {
+    ) async throws -> (gone: Int, missing: Set<OwnMissing>)? {
         var missing = check.ownMissing
         guard !missing.isEmpty else { return (0, []) }
         let (name, now) = (name, now)
@@ -233,7 +247,7 @@ struct Comparison: SessionJob {
             if isMany, missing.count > known {
                 // This points to another database, or to one that is still being filled, and not to so many deletions.
                 try await update { txn, state in try state.beginDoubt(of: name, at: now, in: &txn) }
-                return (0, [])
+                return nil
             }
             let before = try store.blockingRead { try $0.checkNote(name, type) }.ownMissing
             open = Set(missing).subtracting(before)
@@ -246,7 +260,8 @@ struct Comparison: SessionJob {
             try missing.compactMap { item in try txn.sample(id: item.id).map { $0.syncIdentifier ?? $0.id.description }
             }
         }
-        let living = try await replacements.living(Set(names), of: type)
+        var living = try await replacements.living(Set(names), of: type)
+        living += try await unnamedLiving(among: &missing, of: type)
         let applier = try applier(type, state()[type])
         let (found, named) = (Set(living.map(\.idAtPeer)), Set(living.compactMap(\.sample.syncIdentifier)))
         var gone = 0
@@ -272,6 +287,40 @@ struct Comparison: SessionJob {
         return (gone, open)
     }
 
+    /// Returns what the peer shows at the starts of samples that it holds without a sync identifier: it cannot be asked
+    /// for them otherwise. If there are many, the rest is left to the next comparison.
+    private func unnamedLiving(
+        among missing: inout [OwnMissing], of type: SampleType
+    ) async throws -> [PulledSample] {
+        let name = name
+        let all = missing
+        let (starts, left) = try store.blockingRead { txn in
+            var (starts, left): (Set<Instant>, Set<OwnMissing>) = ([], [])
+            for item in all where try txn.link(peer: name, sample: item.id)?.version == PeerLink.unnamed {
+                guard let start = try txn.sample(id: item.id)?.start else { continue }
+                if starts.count < Self.askedAtMost { starts.insert(start) }
+                if !starts.contains(start) { left.insert(item) }
+            }
+            return (starts, left)
+        }
+        missing.removeAll { left.contains($0) }
+        var found: [PulledSample] = []
+        for start in starts.sorted() {
+            var cursor: [UInt8]?
+            repeat {
+                try Task.checkCancellation()
+                try await holdLease()
+                // The peer may have rounded the time.
+                let window = TimeRange(from: start - 1_000_000, to: start + 1_000_000)
+                let page = try await peer.enumerate(
+                    EnumerationRequest(type: type, window: window, cursor: cursor, limit: options.shortPage))
+                found += page.samples
+                cursor = page.cursor
+            } while cursor != nil
+        }
+        return found
+    }
+
     /// Marks samples that the peer does not show as coming from elsewhere. After a copy or a restoration the peer may
     /// be another database, or one that is still being filled. It must not take these samples away until it shows them.
     private func giveToOthers(_ type: SampleType, _ check: PeerComparison) async throws -> ReconcileReport {
@@ -281,7 +330,7 @@ struct Comparison: SessionJob {
             try await holdLease()
             let some = strangers[from..<min(strangers.count, from + Self.deletedAtOnce)]
             try await update { txn, _ in
-                for id in some where try txn.link(peer: name, sample: id) == nil {
+                for id in some where try txn.link(peer: name, sample: id)?.isProvisional ?? true {
                     try txn.setLink(.received(id, by: name))
                 }
             }
@@ -298,14 +347,38 @@ struct Comparison: SessionJob {
         return report
     }
 
-    /// Deletes samples that two comparisons missed, if each comparison showed another foreign sample that is no later.
-    private func judge(_ type: SampleType, _ check: PeerComparison) async throws -> ReconcileReport {
-        let own = try await judgeOwn(type, check)
-        let (name, now, applier) = (name, now, try applier(type, state()[type]))
-        if try state()[type].doubt.isOpen { return try await giveToOthers(type, check) }
+    /// Returns a comparison that ended, and what the one before missed. If both missed a sample, reads the feed to its
+    /// end first: the sample may have come back while the comparison went on behind its place, and what the feed shows
+    /// leaves the lists. Returns `nil` if the feed shows that the peer is another database.
+    private func stillMissing(
+        _ type: SampleType, _ check: PeerComparison
+    ) async throws -> (check: PeerComparison, before: Set<SampleID>)? {
+        let name = name
         let before = try store.blockingRead { try $0.checkNote(name, type) }.missing
-        let agreed = check.missing.filter { before.contains($0) }
+        guard check.missing.contains(where: before.contains) else { return (check, before) }
+        try await update { txn, _ in
+            var note = try txn.checkNote(name, type)
+            note.check = check
+            note.check?.hasEnded = true
+            try txn.setCheckNote(note, name, type)
+        }
+        _ = try await puller.pullPages(type)
+        let note = try store.blockingRead { try $0.checkNote(name, type) }
+        return note.check.map { ($0, note.missing) }
+    }
+
+    /// Deletes samples that two comparisons missed, if each comparison showed another foreign sample that is no later.
+    private func judge(_ type: SampleType, _ ended: PeerComparison) async throws -> ReconcileReport {
         var report = ReconcileReport()
+        guard let own = try await judgeOwn(type, ended) else {
+            (report.imported, report.unverified) = (ended.imported, ended.missing.count + ended.openCount)
+            return report
+        }
+        let (name, now) = (name, now)
+        if try state()[type].doubt.isOpen { return try await giveToOthers(type, ended) }
+        guard let (check, before) = try await stillMissing(type, ended) else { return report }
+        let applier = try applier(type, state()[type])
+        let agreed = check.missing.filter { before.contains($0) }
         report.deleted = own.gone
         for from in stride(from: 0, to: agreed.count, by: Self.deletedAtOnce) {
             try await holdLease()
@@ -348,12 +421,19 @@ extension PeerState {
     mutating func noteVanished(
         _ type: SampleType, _ hasVanished: Bool, _ issue: SyncIssue, at now: Instant, message: String?
     ) {
+        // What was written while nothing showed, the feed may have passed (SEMANTICS A17, C23).
+        if self[type].visibility != .shown, !hasVanished { self[type].needsRescan = true }
         self[type].visibility.look(at: now, hasVanished: hasVanished)
-        guard types.values.contains(where: \.visibility.isRevoked) else {
-            notices.removeAll { $0.code == .readingRevoked }
-            return
-        }
+        if endRevocationNotice() { return }
         note(.readingRevoked, "reading was probably revoked", at: now, message: message)
         self.issue = issue
+    }
+
+    /// Removes the notice of a revocation if no type is revoked any more. Returns `true` if none is.
+    @discardableResult
+    mutating func endRevocationNotice() -> Bool {
+        if types.values.contains(where: \.visibility.isRevoked) { return false }
+        notices.removeAll { $0.code == .readingRevoked }
+        return true
     }
 }

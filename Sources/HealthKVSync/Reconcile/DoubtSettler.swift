@@ -4,15 +4,15 @@ import HealthKV
 struct DoubtSettler: SessionJob {
     let core: SessionCore
 
-    /// Settles the doubt once all types are adopted, or earlier if the peer shows a sample under an id that the store
-    /// knew. A peer that showed none is another database: its unconfirmed links prove nothing and are removed, and
-    /// everything that was written here is sent to it. If it is the same database, comparisons handle the samples that
-    /// it does not show.
+    /// Settles the doubt once all types that can be read are adopted, or earlier if the peer shows a sample under an id
+    /// that the store knew. A peer that showed none is another database: its unconfirmed links prove nothing and are
+    /// removed, and everything that was written here is sent to it. If it is the same database, comparisons handle the
+    /// samples that it does not show.
     func settleDoubt() async throws {
         let (name, known, plan) = (name, try state(), plan)
         guard known.isDoubted else { return }
         let isSame = known.types.values.contains { $0.doubt.isSeenAgain }
-        guard isSame || known.hasAdopted(plan) else { return }
+        guard isSame || known.hasShownAll(plan) else { return }
         try await update { txn, state in
             state.isDoubted = false
             if isSame { return }

@@ -37,7 +37,7 @@ struct Probe: SessionJob {
     private func isProbeDue(_ type: SampleType) throws -> Bool {
         let known = try state()[type]
         guard let item = plan.types[type], item.pulls, item.retention == .mirror else { return false }
-        guard known.phase == .drained, known.pulls.failure == nil else { return false }
+        guard known.phase == .drained, known.pulls.failure == nil, !known.needsRescan else { return false }
         return memory.probes[type].map { $0.hasPassed(.seconds(3_600), at: now) } ?? true
     }
 

@@ -102,7 +102,8 @@ struct AccessKeeper: SessionJob {
                 }
                 try state.readAgain(type, at: name, in: &txn)
             }
-            if isGranted { try txn.unpark([.unauthorized], of: name) }
+            let ungranted = answers.filter { $0.value.writing != .granted }.keys
+            if isGranted { try txn.unpark([.unauthorized], of: name, except: Set(ungranted)) }
             // Types that were refused may be allowed now.
             for type in asked.union(answers.keys) where !asked.isEmpty && state[type].pulls.failure != nil {
                 state[type].pulls.retry(at: now)

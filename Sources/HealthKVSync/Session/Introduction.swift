@@ -29,7 +29,6 @@ struct Introduction: SessionJob {
             (state.epoch, state.told, state.removal) = (epoch, nil, nil)
             for key in state.types.keys {
                 state.types[key]!.phase.handle(.placeForgotten)
-                // Samples that the app wrote before the horizon after the copy was made are also adopted again.
                 state.types[key]!.phase.handle(.adoptionForgotten)
                 state.types[key]!.isExported = false
             }
@@ -158,7 +157,7 @@ struct Introduction: SessionJob {
             state.told = nil
             state.note(.peerRestored, "the peer has lost what it was given", at: now)
             try state.readAllAgain(at: name, in: &txn)
-            try txn.forgetAcknowledged(by: name)
+            try txn.forgetSent(to: name)
         }
     }
 }

@@ -19,22 +19,41 @@ final class LeaseKeeper: Sendable {
         leaseTime = max(options.leaseTime, (peer.ownDeadline ?? .zero) * 2)
     }
 
-    /// Takes the lease, or renews it after half of its time. Throws if another engine holds it.
+    /// Takes the lease, or renews it after half of its time. Throws if another engine holds it, or has held it since
+    /// this one took it: the pass ends, because the state that it has read is no longer valid.
     func hold() async throws {
         let (peer, engine, now, time) = (peer, engine, clock.now(), leaseTime)
         let ours = token.withLock { $0 }
         let known = try store.blockingRead { try $0.lease(of: peer) }
         if known.isHeld(with: ours, beyond: now + time / 2) { return }
+        if let ours { try keep(ours, known) }
         // Check before taking the writing lock: the holder of the lease needs that lock.
         if engine.end(ofForeign: known, at: now, time) != nil { throw LeaseKeeper.isBusy(peer) }
         let taken = try await store.write { txn in
             var lease = try txn.lease(of: peer)
+            if let ours { try self.keep(ours, lease) }
             if engine.end(ofForeign: lease, at: now, time) != nil { throw LeaseKeeper.isBusy(peer) }
             lease.take(by: engine.owner, with: ours, until: now + time)
             try txn.setLease(lease, of: peer)
             return lease.token
         }
         token.withLock { $0 = taken }
+    }
+
+    /// Forgets a lease that another engine has had meanwhile, so that the next call takes a new one. For the beginning
+    /// of work, when nothing was read yet.
+    func forgetIfLost() throws {
+        guard let ours = token.withLock({ $0 }) else { return }
+        let peer = peer
+        guard try store.read({ try $0.lease(of: peer) }).token != ours else { return }
+        token.withLock { if $0 == ours { $0 = nil } }
+    }
+
+    /// Throws if another engine has taken the lease meanwhile. The next piece of work takes a new one.
+    private func keep(_ ours: UInt64, _ lease: Lease) throws {
+        if lease.token == ours { return }
+        token.withLock { if $0 == ours { $0 = nil } }
+        throw SyncIssue(.busyElsewhere, "the lease on \(peer) was taken over")
     }
 
     /// Returns when a lease that another engine holds expires, or `nil` if none does.
@@ -65,18 +84,10 @@ final class LeaseKeeper: Sendable {
     func writing<Result: Sendable>(
         _ change: @escaping @Sendable (inout WriteTransaction) throws -> Result
     ) async throws -> Result {
-        let (peer, ours) = (peer, token.withLock { $0 })
-        do {
-            return try await store.write { txn in
-                if let ours, try txn.lease(of: peer).token != ours {
-                    throw SyncIssue(.busyElsewhere, "the lease on \(peer) was taken over")
-                }
-                return try change(&txn)
-            }
-        } catch let issue as SyncIssue where issue.code == .busyElsewhere {
-            // The lease is lost: the next call takes a new one.
-            token.withLock { if $0 == ours { $0 = nil } }
-            throw issue
+        let ours = token.withLock { $0 }
+        return try await store.write { txn in
+            if let ours { try self.keep(ours, txn.lease(of: self.peer)) }
+            return try change(&txn)
         }
     }
 

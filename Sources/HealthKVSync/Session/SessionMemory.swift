@@ -25,8 +25,8 @@ struct SessionMemory: Sendable {
     var leftOut: [SampleType: Set<SampleID>] = [:]
 }
 
-/// The request of a pass that could not be done: another engine held the lease, or its failure could not be noted. The
-/// wake-up that caused it does not come again.
+/// The request of a pass that could not be done: another engine held the lease, the device was locked, or its failure
+/// could not be noted. The wake-up that caused it does not come again.
 struct PostponedPass: Sendable, Equatable {
     /// The types to pull; `SampleType.every` for all.
     var types: Set<SampleType> = []

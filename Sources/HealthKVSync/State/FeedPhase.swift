@@ -5,15 +5,10 @@ import HealthKV
 /// A feed is *adopted* once it was read to its end, so that everything an earlier installation left is known (SEMANTICS
 /// C21). While samples arrive, the feed holds back what the store would send to other peers (C22).
 enum FeedPhase: Codable, Sendable, Equatable {
-    /// Whether the samples that the app wrote before the horizon are adopted.
-    enum EarlierSamples: String, Codable, Sendable {
-        case open, adopted
-    }
-
     /// Not adopted, and nothing of the feed is held back: it was never read, or was left.
-    case notBegun(EarlierSamples)
+    case notBegun
     /// Not adopted, and windows or pages have arrived; the last one came at this time.
-    case adopting(since: Instant, earlier: EarlierSamples)
+    case adopting(since: Instant)
     /// Read to its end, and to be read to its end once more before it counts as adopted.
     case readopting
     /// Adopted. The place was forgotten since, or the type left the plan, so that the feed has more to tell.
@@ -27,8 +22,6 @@ enum FeedPhase: Codable, Sendable, Equatable {
     enum Event: Sendable {
         /// A window, or a page that is not the last one, was applied.
         case arrived(Instant)
-        /// The last window of the samples before the horizon was applied.
-        case earlierAdopted
         /// The last page, and every deletion that waited for it, was applied.
         case ended
         /// The next pull begins at the beginning.
@@ -43,17 +36,10 @@ enum FeedPhase: Codable, Sendable, Equatable {
 
     private func next(_ event: Event) -> FeedPhase {
         switch (self, event) {
-        case (.notBegun(let earlier), .arrived(let time)), (.adopting(_, let earlier), .arrived(let time)):
-            .adopting(since: time, earlier: earlier)
-        case (.readopting, .arrived(let time)): .adopting(since: time, earlier: .open)
+        case (.notBegun, .arrived(let time)), (.adopting, .arrived(let time)), (.readopting, .arrived(let time)):
+            .adopting(since: time)
         case (.behind, .arrived(let time)), (.midway, .arrived(let time)), (.drained, .arrived(let time)):
             .midway(since: time)
-
-        case (.notBegun, .earlierAdopted): .notBegun(.adopted)
-        case (.adopting(let since, _), .earlierAdopted): .adopting(since: since, earlier: .adopted)
-        case (.readopting, .earlierAdopted), (.behind, .earlierAdopted), (.midway, .earlierAdopted),
-            (.drained, .earlierAdopted):
-            self
 
         case (_, .ended): .drained
 
@@ -61,15 +47,15 @@ enum FeedPhase: Codable, Sendable, Equatable {
         case (.notBegun, .placeForgotten), (.adopting, .placeForgotten), (.behind, .placeForgotten),
             (.midway, .placeForgotten):
             self
-        case (.readopting, .placeForgotten): .notBegun(.open)
+        case (.readopting, .placeForgotten): .notBegun
         case (.drained, .placeForgotten): .behind
 
-        case (.notBegun, .adoptionForgotten), (.behind, .adoptionForgotten): .notBegun(.open)
-        case (.adopting(let since, _), .adoptionForgotten), (.midway(let since), .adoptionForgotten):
-            .adopting(since: since, earlier: .open)
+        case (.notBegun, .adoptionForgotten), (.behind, .adoptionForgotten): .notBegun
+        case (.adopting(let since), .adoptionForgotten), (.midway(let since), .adoptionForgotten):
+            .adopting(since: since)
         case (.readopting, .adoptionForgotten), (.drained, .adoptionForgotten): .readopting
 
-        case (.adopting(_, let earlier), .leftPlan): .notBegun(earlier)
+        case (.adopting, .leftPlan): .notBegun
         case (.midway, .leftPlan): .behind
         case (.notBegun, .leftPlan), (.readopting, .leftPlan), (.behind, .leftPlan), (.drained, .leftPlan): self
         }
@@ -91,17 +77,8 @@ extension FeedPhase {
     /// When the last window or page arrived of a feed that is not read to its end; `nil` if nothing has arrived.
     var arrivingSince: Instant? {
         switch self {
-        case .adopting(let since, _), .midway(let since): since
+        case .adopting(let since), .midway(let since): since
         case .notBegun, .readopting, .behind, .drained: nil
-        }
-    }
-
-    /// Whether the samples before the horizon must still be adopted.
-    var needsEarlier: Bool {
-        switch self {
-        case .notBegun(let earlier), .adopting(_, let earlier): earlier == .open
-        case .readopting: true
-        case .behind, .midway, .drained: false
         }
     }
 }

@@ -40,6 +40,12 @@ struct Lease: Codable, Sendable, Equatable {
         state = .held(by: owner, until: end)
     }
 
+    /// Takes the lease away from its holder.
+    mutating func revoke() {
+        token += 1
+        state = .free
+    }
+
     /// Frees the lease. The token stays, so that the next holder's is greater.
     mutating func release() { state = .free }
 

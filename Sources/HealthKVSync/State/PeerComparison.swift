@@ -32,6 +32,8 @@ struct PeerComparison: Codable, Sendable, Equatable {
     var known = 0
     /// How many samples the comparison imported.
     var imported = 0
+    /// Whether the enumeration has come to its end, and only the last look at the feed is missing.
+    var hasEnded: Bool?
 
     init(at time: Instant) { began = time }
 
@@ -40,6 +42,14 @@ struct PeerComparison: Codable, Sendable, Equatable {
     mutating func settleOpen() {
         missing += open
         (open, openCount) = ([], 0)
+    }
+
+    /// Takes samples off the missing ones: the peer shows them after all.
+    mutating func forget(_ shown: Set<SampleID>) {
+        missing.removeAll { shown.contains($0) }
+        let count = open.count
+        open.removeAll { shown.contains($0) }
+        openCount -= count - open.count
     }
 
     mutating func noteOwn(_ link: PeerLink, limit: Int) {

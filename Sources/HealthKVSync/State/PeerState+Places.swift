@@ -51,8 +51,12 @@ extension PeerState {
         let commit = txn.currentToken.commit
         for key in types.keys {
             types[key]!.doubt.begin(at: commit)
-            // A comparison looks for the doubted samples.
+            // A comparison looks for the doubted samples. What an earlier one saw was perhaps of another database, and
+            // so were the deletions that wait for the end of a feed.
             types[key]!.checkDue = now
+            try txn.setCheckNote(CheckNote(), name, SampleType(key))
+            try txn.removeDeferred(types[key]!.waiting.blocks, name, SampleType(key))
+            types[key]!.waiting = WaitingDeletions()
         }
     }
 
@@ -72,11 +76,14 @@ extension PeerState {
 }
 
 extension WriteTransaction {
-    /// Lets parked operations be tried again immediately.
-    mutating func unpark(_ reasons: Set<ParkReason>, of name: PeerID) throws {
+    /// Lets parked operations be tried again immediately, except those of types that still lack access.
+    mutating func unpark(
+        _ reasons: Set<ParkReason>, of name: PeerID, except ungranted: Set<SampleType> = []
+    ) throws {
         let names = Set(reasons.map(\.rawValue))
         let groups = try pendingGroups(for: name).filter { group in
-            group.state == .parked && group.reason.map(names.contains) ?? true
+            guard group.state == .parked, group.reason.map(names.contains) ?? true else { return false }
+            return group.type.map { !ungranted.contains($0) } ?? true
         }
         for var operation in try pending(for: name, in: groups) where names.contains(operation.reason) {
             operation.wake()
@@ -84,10 +91,10 @@ extension WriteTransaction {
         }
     }
 
-    /// Forgets how far the peer had seen our changes.
-    mutating func forgetAcknowledged(by name: PeerID) throws {
-        guard var known = try peer(name), known.acknowledged != nil else { return }
-        known.acknowledged = nil
+    /// Forgets how far our changes were sent to the peer.
+    mutating func forgetSent(to name: PeerID) throws {
+        guard var known = try peer(name), known.sent != nil else { return }
+        known.sent = nil
         try setPeer(known)
     }
 }

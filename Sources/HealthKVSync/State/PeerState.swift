@@ -65,6 +65,15 @@ struct PeerState: Codable, Sendable, Equatable {
         plan.types.keys.allSatisfy { self[$0].phase.isAdopted || self[$0].pulls.isRefused }
     }
 
+    /// Returns `true` if no feed of the plan can show anything more of the peer: each is adopted, refused or has failed
+    /// several times for a reason that does not pass.
+    func hasShownAll(_ plan: SyncPlan) -> Bool {
+        if hasAdopted(plan) { return true }
+        let states = plan.types.keys.map { self[$0] }
+        return states.contains { $0.phase.isAdopted }
+            && states.allSatisfy { $0.phase.isAdopted || $0.pulls.isRefused || $0.pulls.isHopeless }
+    }
+
     /// Notes what the samples of a page tell of the peer: that something can be read after all (SEMANTICS C36), and
     /// that some were left out.
     mutating func noteArrivals(_ report: PullReport, of feed: SampleType, at now: Instant) {

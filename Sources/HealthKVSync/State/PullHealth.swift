@@ -22,6 +22,10 @@ enum PullHealth: Codable, Sendable, Equatable {
     /// Whether reading was refused, and no pull has succeeded since.
     var isRefused: Bool { if case .refused = self { true } else { false } }
 
+    /// Whether several pulls have failed for a reason that does not pass by itself, such as a type that the peer does
+    /// not know.
+    var isHopeless: Bool { failure.map { $0.issue.code == .invalid && $0.count >= 3 } ?? false }
+
     mutating func succeed() { self = .well }
 
     /// Notes that reading was refused.

@@ -15,10 +15,10 @@ extension SyncOptions {
     /// How many times in a row a peer may choose the delay itself.
     private static let patience = 32
 
-    /// Returns how long to wait if the peer chooses the delay: as long as asked, from a second to a day, plus a random
-    /// part of up to a quarter, so that not all callers return at the same time. So a peer cannot keep the engine away
-    /// for much longer than a day.
+    /// Returns how long to wait if the peer chooses the delay: as long as asked, from a second to an hour and a half,
+    /// plus a random part of up to a quarter, so that not all callers return at the same time. A time that is further
+    /// away than ``longestDelay`` would count as one of a wrong clock, and be due at once.
     func delay(asked: Duration) -> Duration {
-        min(max(asked, .seconds(1)), .days(1)) * (1 + random() / 4)
+        min(max(asked, .seconds(1)), longestDelay * 0.75) * (1 + random() / 4)
     }
 }

@@ -3,7 +3,7 @@ import HealthKV
 /// What the engine remembers of one type at one peer.
 struct TypeState: Codable, Sendable, Equatable {
     /// Where the reading of the feed is.
-    var phase = FeedPhase.notBegun(.open)
+    var phase = FeedPhase.notBegun
     var history = FeedHistory()
     /// How the last pulls ended.
     var pulls = PullHealth.well
@@ -32,6 +32,9 @@ struct TypeState: Codable, Sendable, Equatable {
     /// When the foreign samples in the store are next compared with those that the peer shows; `nil` if no comparison
     /// is due.
     var checkDue: Instant?
+    /// Whether the peer was found to hold a greater version of a sample than was sent to it, and the feed, which shows
+    /// that version, was not read since.
+    var isOvertaken = false
     /// Why the peer could not be told how far its feed is stored, and when the engine tries again; `nil` once it was
     /// told.
     var unacknowledged: PullFailure?

@@ -99,7 +99,7 @@ extension StorePeer {
         return try other.read { txn in
             // Changes that we pushed there ourselves count as seen: reading them back would import samples that were
             // deleted here since.
-            let page = try txn.changes(since: token.greatest(with: txn.peer(ourName)?.acknowledged), limit: limit)
+            let page = try txn.changes(since: token.greatest(with: txn.peer(ourName)?.read?.place), limit: limit)
             // A commit without changes is no news for a reader that has seen all changes before it, and no place to
             // keep.
             let isNews = !page.changes.isEmpty || page.hasMore || token.ordinal < .max
@@ -116,7 +116,7 @@ extension StorePeer {
         guard let place = PeerPlace(token), place.deleted == nil else { return }
         let (ourName, token) = (try ourName(), place.token)
         let isKnown = try? other.blockingRead { txn in
-            guard let known = try txn.peer(ourName), !known.isRetired, let seen = known.acknowledged else {
+            guard let known = try txn.peer(ourName), !known.isRetired, let seen = known.read?.place else {
                 return false
             }
             let read = try txn.memory(of: ourName).read
@@ -147,13 +147,13 @@ extension StorePeer {
     private func startOver() async {
         guard let ourName = try? ourName() else { return }
         let isKnown = try? other.blockingRead { txn in
-            try txn.peer(ourName)?.acknowledged != nil || txn.memory(of: ourName).read != nil
+            try txn.peer(ourName)?.read != nil || txn.memory(of: ourName).read != nil
         }
         guard isKnown == true else { return }
         _ = try? await other.write { txn in
             try txn.rememberReading(upTo: nil, of: ourName)
             guard var known = try txn.peer(ourName) else { return }
-            known.acknowledged = nil
+            known.read = nil
             try txn.setPeer(known)
         }
     }

@@ -27,6 +27,9 @@ extension WriteTransaction {
         try changeMemory(of: reader) { $0.read = token?.greatest(with: $0.read) }
     }
 
+    /// Forgets both places, because another store has the name now.
+    mutating func forgetMemory(of name: PeerID) throws { try changeMemory(of: name) { $0 = ReaderMemory() } }
+
     private mutating func changeMemory(of reader: PeerID, _ change: (inout ReaderMemory) -> Void) throws {
         let before = try memory(of: reader)
         var memory = before

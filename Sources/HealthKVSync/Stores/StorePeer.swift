@@ -46,9 +46,9 @@ public struct StorePeer: RecordPeer {
                 try txn.setReader(known.welcoming(greeting, as: name), name)
                 guard known.isTakenOver(by: greeting) else { return false }
                 // The places of the former reader do not apply to the new one.
-                try txn.rememberReading(upTo: nil, of: name)
+                try txn.forgetMemory(of: name)
                 if var peer = try txn.peer(name) {
-                    peer.acknowledged = nil
+                    peer.read = nil
                     try txn.setPeer(peer)
                 }
                 return true
@@ -96,6 +96,9 @@ public struct StorePeer: RecordPeer {
         do {
             let ourName = try ourName()
             return try await other.write { txn in
+                if let refusal = try lostMemory(of: ourName, operations, in: &txn) {
+                    return operations.map { _ in .failed(reason: refusal) }
+                }
                 if let place = operations.compactMap(\.place).max() { try txn.remember(place, of: ourName) }
                 let databases = try txn.databases()
                 var (deletedUnseen, deleted, unknown): ([Sample], [Sample], [Sample]) = ([], [], [])
@@ -106,7 +109,7 @@ public struct StorePeer: RecordPeer {
                         switch operation.kind {
                         case .save(let sample):
                             outcomes += try StorePeer.merge(deletions.take(), in: &txn)
-                            let isUnknown = try txn.sample(id: sample.id) == nil
+                            let isUnknown = try txn.held(as: sample) == nil
                             if isUnknown, try txn.isDeletedUnseen(sample, by: databases) {
                                 deletedUnseen.append(sample)
                                 outcomes.append(.superseded)
@@ -114,7 +117,10 @@ public struct StorePeer: RecordPeer {
                             }
                             let outcome = try txn.merge(sample)
                             if isUnknown { unknown.append(sample) }
-                            if outcome == .vetoed { deleted.append(sample) }
+                            // What is hidden here may have been undeleted there, and is not deleted there again.
+                            if outcome == .vetoed, try txn.deletedSample(id: sample.id)?.isHidden != true {
+                                deleted.append(sample)
+                            }
                             outcomes.append(outcome == .older || outcome == .vetoed ? .superseded : .done())
                         case .delete(let deleted):
                             if deletions.mayMean(sampleOf: deleted) {
@@ -129,7 +135,7 @@ public struct StorePeer: RecordPeer {
                 // Runs after the received changes, so that the feed reports these deletions to us.
                 for sample in deletedUnseen { try txn.buryUnseen(sample) }
                 // Who has acknowledged nothing is told of all deletions anyway.
-                if !deleted.isEmpty, let seen = try txn.peer(ourName)?.acknowledged {
+                if !deleted.isEmpty, let seen = try txn.peer(ourName)?.furthest {
                     try txn.tellDeletionsAgain(of: deleted, before: seen)
                 }
                 return outcomes
@@ -142,6 +148,20 @@ public struct StorePeer: RecordPeer {
             let reason = (error as? StoreError)?.code.rawValue ?? (error as? PeerError)?.detail
             return operations.map { _ in .failed(reason: reason ?? "the other store failed") }
         }
+    }
+
+    /// Returns why operations are not taken: the name is another reader's since both greeted, or this store was put
+    /// back to an older state since they met. Then it becomes another replica.
+    private func lostMemory(
+        of ourName: PeerID, _ operations: [PushOperation], in txn: inout WriteTransaction
+    ) throws -> String? {
+        if let greeting = reader.greeting, try txn.reader(ourName).isTakenOver(by: greeting) {
+            return "another device has taken the name \(ourName)"
+        }
+        let place = try txn.memory(of: ourName).place
+        guard let told = operations.compactMap(\.told).max(), told.isBeyond(place) else { return nil }
+        if let place, place.isComparable(to: told) { try txn.beginEpoch() }
+        return "the store is older than what was given to it"
     }
 
     /// Merges deletions of different samples in one step.

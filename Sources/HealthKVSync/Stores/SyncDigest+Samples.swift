@@ -2,7 +2,7 @@ import HealthKV
 
 extension SyncDigest {
     /// Adds a sample. A sample with a sync identifier of its own is identified by it, because two stores may have given
-    /// the sample different ids.
+    /// the sample different ids. The origin does not count, because one store may have written what another imported.
     public mutating func add(_ sample: Sample) {
         var encoder = CanonicalEncoder()
         if let text = sample.syncIdentifier, text != sample.id.description {
@@ -14,7 +14,6 @@ extension SyncDigest {
         encoder.append(UInt64(bitPattern: sample.version))
         encoder.append(UInt64(bitPattern: sample.modified?.time.nanoseconds ?? 0))
         encoder.append(UInt64(sample.modified?.replica ?? 0))
-        encoder.append(sample.origin == .authored ? 1 : 0 as UInt8)
         encoder.encodeContent(of: sample)
         encoder.encodeOverlay(of: sample)
         count += 1

@@ -9,10 +9,19 @@ extension SampleReading where Self: ~Copyable {
 
     /// Returns `true` if nothing is known of a sample: it is neither stored here nor known as deleted.
     fileprivate func isUnknown(_ other: Sample) throws -> Bool {
-        if try sample(id: other.id) != nil || deletedSample(id: other.id) != nil { return false }
+        if try held(as: other) != nil || deletedSample(id: other.id) != nil { return false }
         guard let text = other.syncIdentifier else { return true }
-        let source = other.source.identity
-        return try sample(syncIdentifier: text, type: other.type, source: source) == nil
-            && deletedSample(syncIdentifier: text, type: other.type, source: source) == nil
+        return try deletedSample(syncIdentifier: text, type: other.type, source: other.source.identity) == nil
+    }
+
+    /// Returns the live sample that another store's sample is here: by its id, otherwise by its sync identifier.
+    func held(as other: Sample) throws -> Sample? {
+        try sample(id: other.id) ?? named(as: other)
+    }
+
+    /// Returns the live sample of a sample's type and source that has its sync identifier.
+    func named(as other: Sample) throws -> Sample? {
+        guard let text = other.syncIdentifier else { return nil }
+        return try sample(syncIdentifier: text, type: other.type, source: other.source.identity)
     }
 }

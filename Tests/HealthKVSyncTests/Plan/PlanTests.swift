@@ -338,6 +338,23 @@ struct PlanTests {
         try bench.finish()
     }
 
+    @Test("What a peer got while a type was only sent is imported once the type is pulled again")
+    func pulledAgain() async throws {
+        let bench = try Bench(SyncPlan(types: [.bodyMass: TypePlan(.both)]))
+        try await bench.engine.enable(bench.peer)
+        bench.health.save(bench.scale(60, hour: 1))
+        try await bench.sync()
+        let sending = try bench.restarted(SyncPlan(types: [.bodyMass: TypePlan(.push)]))
+        bench.health.save(bench.scale(61, hour: 2))
+        for _ in 0..<2 { try await sending.sync() }
+        #expect(try bench.weights == [60])
+        let again = try bench.restarted(SyncPlan(types: [.bodyMass: TypePlan(.both)]))
+        bench.health.save(bench.scale(62, hour: 3))
+        try await again.sync()
+        #expect(try bench.weights.sorted() == [60, 61, 62])
+        try bench.finish()
+    }
+
     @Test("C16: a day of which the peer knows nothing is kept as such, and not as a zero") func daysWithoutData()
         async throws
     {

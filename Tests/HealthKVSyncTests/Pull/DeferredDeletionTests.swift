@@ -113,24 +113,17 @@ struct DeferredDeletionTests {
     @Test("Until all of them are applied the type is held back, and disconnecting forgets them") func heldBack()
         async throws
     {
-        let left = Mutex(Int.max)
+        let pages = PageCountdown()
         let bench = try Bench(Self.plan) { options in
             (options.pageSize, options.deferredBlock) = (4, 3)
-            options.atStep = { reached in
-                guard reached == .pageCommitted else { return }
-                let isLast = left.withLock { left in
-                    left -= 1
-                    return left == 0
-                }
-                if isLast { throw CancellationError() }
-            }
+            options.atStep = { try pages.reach($0) }
         }
         let ids = (0..<12).map { bench.health.save(steps(10, $0..<$0 + 1, bench)) }
         try await bench.engine.enable(bench.peer)
         try await bench.sync()
         condense(ids, bench)
         // Four pages, and the first of four blocks.
-        left.withLock { $0 = 5 }
+        pages.end(after: 5)
         await #expect(throws: CancellationError.self) { try await bench.sync() }
         let held = try bench.store.blockingRead { try $0.state(of: bench.peer)[.stepCount] }
         #expect(held.phase.arrivingSince != nil && held.phase.isAdopted)

@@ -78,7 +78,7 @@ struct InvalidSampleTests {
             isDrained: true)
         let now = bench.clock.now
         let report = try await bench.store.write { txn in
-            var merger = RecordMerger(peer: "other", plan: .everything, now: now, acknowledged: nil)
+            var merger = RecordMerger(peer: "other", plan: .everything, now: now, known: nil)
             try merger.apply(page, in: &txn)
             return merger.report
         }

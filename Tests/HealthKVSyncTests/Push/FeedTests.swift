@@ -1,3 +1,4 @@
+import Synchronization
 import SyncSupport
 import Testing
 
@@ -48,6 +49,29 @@ struct FeedTests {
         try pair.save(72, id: id)
         _ = try await pair.engine.sync()
         #expect(try pair.engine.status().quarantined == 0)
+        #expect(try pair.isEqual)
+        try pair.finish()
+    }
+
+    @Test("What is saved while a refused sample is tried again is sent as well")
+    func savedDuringRetry() async throws {
+        let pair = try await Pair()
+        pair.peer.set { _ in .refused(reason: "too heavy") }
+        try pair.save(720)
+        _ = try await pair.engine.sync()
+        let refused = try #require(try pair.here.blockingRead { try $0.pending(for: "there") }.first)
+        #expect(try await pair.engine.retry(refused.id))
+        let isSaved = Mutex(false)
+        pair.clock.advance(seconds: 60)
+        pair.peer.set { _ in
+            if isSaved.withLock({ exchange(&$0, with: true) }) { return nil }
+            // The app saves while the push is under way, after the feed was sent.
+            do { try pair.save(73) } catch { Issue.record("the sample was not saved: \(error)") }
+            return nil
+        }
+        for _ in 0..<2 { _ = try await pair.engine.sync() }
+        #expect(isSaved.withLock { $0 })
+        #expect(try pair.there.blockingRead { try $0.count(of: .bodyMass) } == 2)
         #expect(try pair.isEqual)
         try pair.finish()
     }

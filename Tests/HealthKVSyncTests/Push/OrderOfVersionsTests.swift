@@ -89,6 +89,29 @@ struct OrderOfVersionsTests {
         #expect(PeerNumber.next(version: large, ChangeClock(time: time, replica: 1), above: large) == large + 1)
     }
 
+    @Test("A number that is raised goes above what is held, and stays below the next version as long as it can")
+    func raisesStayBelow() {
+        let time = Instant(nanoseconds: 799_000_000_000_000_000)
+        for version: Int64 in [1, 2, 7, 1 << 31 - 1] {
+            let held = ChangeClock(time: time, replica: 4), own = ChangeClock(time: time, replica: 5)
+            var numbers = [PeerNumber.next(version: version, held, above: 0)]
+            for _ in 0..<4 { numbers.append(PeerNumber.next(version: version, own, above: numbers.last! | 0x3_FFFF)) }
+            #expect(numbers == numbers.sorted() && Set(numbers).count == 5)
+            #expect(numbers.prefix(4).allSatisfy { PeerNumber.slot(of: $0) == version })
+            #expect(numbers.prefix(4).allSatisfy { $0 <= PeerNumber.last(version: version) })
+            #expect(numbers.prefix(4).allSatisfy { $0 < PeerNumber.next(version: version + 1, held, above: 0) })
+            // The fourth raise takes the next slot.
+            #expect(PeerNumber.slot(of: numbers[4]) == version + 1)
+            for number in numbers.dropFirst() { #expect(PeerNumber.isMade(number, of: own)) }
+            // The deletion of a raised number is that of what it replaced, and no other way round.
+            for (one, other) in zip(numbers, numbers.dropFirst()) {
+                #expect(PeerNumber.covers(other, one) && !PeerNumber.covers(one, other))
+            }
+            let beside = PeerNumber.next(version: version, own, above: 0)
+            if beside != numbers[0] { #expect(!PeerNumber.covers(beside, numbers[0])) }
+        }
+    }
+
     @Test("C1: two phones that share a database by cloud alone settle on one edit, the later, and rest")
     func twoPhones() async throws {
         let (clock, health) = (ManualClock(), MemoryHealth())

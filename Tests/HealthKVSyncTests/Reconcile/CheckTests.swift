@@ -69,6 +69,36 @@ struct CheckTests {
         try trial.bench.finish()
     }
 
+    @Test("C26: a comparison that fails midway takes no own sample away, however often it fails")
+    func failedMidway() async throws {
+        let trial = try BadAnswerTrial()
+        try await trial.engine.enable(trial.bench.peer)
+        let sample = try trial.bench.save(72)
+        for _ in 0..<2 { try await trial.sync() }
+        let health = trial.bench.health
+        health.forget(try #require(health.live.first).sample.id)
+        trial.peer.set {
+            $0.enumeration = { page, request in
+                if request.syncIdentifiers != nil { return page }
+                // The device is locked before the second page.
+                health.set(availability: .locked)
+                return EnumerationPage(samples: [], cursor: [1])
+            }
+        }
+        for _ in 0..<3 {
+            _ = try? await trial.engine.reconcile(trial.bench.peer)
+            #expect(health.availability == .locked)
+            #expect(try isHeld(sample.id, trial.bench))
+            health.set(availability: .available)
+            try await trial.sync()
+            #expect(try isHeld(sample.id, trial.bench))
+        }
+        trial.peer.set { $0.enumeration = nil }
+        for _ in 0..<3 { _ = try await trial.engine.reconcile(trial.bench.peer) }
+        #expect(try !isHeld(sample.id, trial.bench))
+        try trial.bench.finish()
+    }
+
     @Test("C26: a comparison that cannot be made waits, and keeps neither the pass nor the engine busy") func locked()
         async throws
     {

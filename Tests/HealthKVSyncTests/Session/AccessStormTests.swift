@@ -53,6 +53,26 @@ struct AccessStormTests {
         try bench.finish()
     }
 
+    @Test("A grant of one type does not touch what waits for another")
+    func otherGrant() async throws {
+        let bench = try Bench(plan)
+        for type in [SampleType.bodyMass, .dietaryWater] { bench.health.set(writing: .denied, of: type) }
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        try bench.write { try $0.save(Sample(.bodyMass, 70, .kilogram, at: bench.clock.now)) }
+        try drink(bench)
+        try await bench.engine.enterForeground()
+        #expect(try bench.status().waiting == [.bodyMass: 1, .dietaryWater: 1])
+        bench.health.set(writing: .granted, of: .dietaryWater)
+        try await bench.engine.session("health").holdLease()
+        try await bench.engine.session("health").access.refreshAuthorization()
+        let due = try bench.store.blockingRead { try $0.pending(for: "health") }.filter { $0.nextTry < .distantFuture }
+        #expect(due.map(\.accessType) == [.dietaryWater])
+        try await bench.engine.enterForeground()
+        #expect(bench.health.live.map(\.sample.type) == [.dietaryWater])
+        try bench.finish()
+    }
+
     @Test("Access that is withdrawn while the engine runs costs one push, and the rest waits") func withdrawn()
         async throws
     {

@@ -37,6 +37,43 @@ struct LeaseTests {
         try bench.finish()
     }
 
+    @Test("A pass ends if another engine has had the lease meanwhile, and the next one takes it again")
+    func lostLease() async throws {
+        let bench = try Bench { $0.holder = nil }
+        try await bench.engine.enable(bench.peer)
+        let session = try bench.engine.session("health")
+        try await session.holdLease()
+        // Its call of the peer takes long.
+        bench.clock.advance(seconds: 86_400)
+        let other = engine(bench)
+        #expect(try await other.sync()["health"]?.issue == nil)
+        let token = try bench.store.blockingRead { try $0.lease(of: "health") }.token
+        await #expect(throws: SyncIssue.self) { try await session.holdLease() }
+        #expect(try bench.store.blockingRead { try $0.lease(of: "health") }.token == token)
+        try await session.holdLease()
+        #expect(try bench.store.blockingRead { try $0.lease(of: "health") }.token == token + 1)
+        withExtendedLifetime(other) {}
+        try bench.finish()
+    }
+
+    @Test("Work that begins after another engine has had the lease takes it, and loses nothing")
+    func leaseLostWhileIdle() async throws {
+        let bench = try Bench { $0.holder = nil }
+        try await bench.engine.enable(bench.peer)
+        let session = try bench.engine.session("health")
+        // A running engine keeps its lease while it rests.
+        try await session.holdLease()
+        bench.clock.advance(seconds: 86_400)
+        let widget = engine(bench)
+        #expect(try await widget.sync()["health"]?.issue == nil)
+        _ = try bench.save(72)
+        let report = try await session.inTurn { try await $0.pass(PassRequest(pulls: false, isOfCommit: true)) }
+        #expect(report.issue == nil)
+        #expect(bench.held == [72])
+        withExtendedLifetime(widget) {}
+        try bench.finish()
+    }
+
     @Test("An engine that does not run gives the lease back with its last work, and one that runs keeps it")
     func idleEngine() async throws {
         let bench = try Bench { $0.holder = nil }

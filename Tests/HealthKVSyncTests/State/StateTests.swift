@@ -11,57 +11,23 @@ struct StateTests {
 
     private static let (earlier, later) = (time(1), time(2))
     private static let events: [FeedPhase.Event] = [
-        .arrived(later), .earlierAdopted, .ended, .placeForgotten, .adoptionForgotten, .leftPlan,
+        .arrived(later), .ended, .placeForgotten, .adoptionForgotten, .leftPlan,
     ]
 
     /// Each phase with the phases that follow it, in the order of ``events``.
     private static let phases: [(FeedPhase, [FeedPhase])] = [
+        (.notBegun, [.adopting(since: later), .drained, .notBegun, .notBegun, .notBegun]),
         (
-            .notBegun(.open),
-            [
-                .adopting(since: later, earlier: .open), .notBegun(.adopted), .drained, .notBegun(.open),
-                .notBegun(.open), .notBegun(.open),
-            ]
+            .adopting(since: earlier),
+            [.adopting(since: later), .drained, .adopting(since: earlier), .adopting(since: earlier), .notBegun]
         ),
-        (
-            .notBegun(.adopted),
-            [
-                .adopting(since: later, earlier: .adopted), .notBegun(.adopted), .drained, .notBegun(.adopted),
-                .notBegun(.open), .notBegun(.adopted),
-            ]
-        ),
-        (
-            .adopting(since: earlier, earlier: .open),
-            [
-                .adopting(since: later, earlier: .open), .adopting(since: earlier, earlier: .adopted), .drained,
-                .adopting(since: earlier, earlier: .open), .adopting(since: earlier, earlier: .open),
-                .notBegun(.open),
-            ]
-        ),
-        (
-            .adopting(since: earlier, earlier: .adopted),
-            [
-                .adopting(since: later, earlier: .adopted), .adopting(since: earlier, earlier: .adopted), .drained,
-                .adopting(since: earlier, earlier: .adopted), .adopting(since: earlier, earlier: .open),
-                .notBegun(.adopted),
-            ]
-        ),
-        (
-            .readopting,
-            [
-                .adopting(since: later, earlier: .open), .readopting, .drained, .notBegun(.open), .readopting,
-                .readopting,
-            ]
-        ),
-        (.behind, [.midway(since: later), .behind, .drained, .behind, .notBegun(.open), .behind]),
+        (.readopting, [.adopting(since: later), .drained, .notBegun, .readopting, .readopting]),
+        (.behind, [.midway(since: later), .drained, .behind, .notBegun, .behind]),
         (
             .midway(since: earlier),
-            [
-                .midway(since: later), .midway(since: earlier), .drained, .midway(since: earlier),
-                .adopting(since: earlier, earlier: .open), .behind,
-            ]
+            [.midway(since: later), .drained, .midway(since: earlier), .adopting(since: earlier), .behind]
         ),
-        (.drained, [.midway(since: later), .drained, .drained, .behind, .readopting, .drained]),
+        (.drained, [.midway(since: later), .drained, .behind, .readopting, .drained]),
     ]
 
     @Test("Each event takes each phase of a feed where the table says") func everyTransition() {
@@ -83,7 +49,7 @@ struct StateTests {
                 var next = found[index]
                 next.handle(event)
                 // The time is no part of the phase that counts here.
-                if case .adopting(_, let state) = next { next = .adopting(since: Self.earlier, earlier: state) }
+                if case .adopting = next { next = .adopting(since: Self.earlier) }
                 if case .midway = next { next = .midway(since: Self.earlier) }
                 if !found.contains(next) { found.append(next) }
             }
@@ -93,15 +59,12 @@ struct StateTests {
         #expect(Self.phases.allSatisfy { found.contains($0.0) })
     }
 
-    @Test("A phase tells what may be sent, what is held back, and what is still to adopt") func meaning() {
-        let told = Self.phases.map { phase, _ in
-            [phase.isAdopted, phase.isDrained, phase.arrivingSince != nil, phase.needsEarlier]
-        }
+    @Test("A phase tells what may be sent, and what is held back") func meaning() {
+        let told = Self.phases.map { phase, _ in [phase.isAdopted, phase.isDrained, phase.arrivingSince != nil] }
         #expect(
             told == [
-                [false, false, false, true], [false, false, false, false], [false, false, true, true],
-                [false, false, true, false], [false, true, false, true], [true, false, false, false],
-                [true, false, true, false], [true, true, false, false],
+                [false, false, false], [false, false, true], [false, true, false], [true, false, false],
+                [true, false, true], [true, true, false],
             ])
     }
 

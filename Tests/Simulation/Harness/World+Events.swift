@@ -138,7 +138,7 @@ extension World {
         let devices = sites.compactMap { site in site.health.map { (site.number, $0) } }
         guard !devices.isEmpty else { return }
         let (number, device) = random.pick(devices)
-        let date = clock.now.addingTimeInterval(-Double(random.number(0..<400_000)))
+        let date = max(firstDate, clock.now.addingTimeInterval(-Double(random.number(0..<400_000))))
         try record(device, random.pick(Site.weights + [.stepCount]), at: date, on: number)
         count("foreign write")
     }
@@ -150,7 +150,7 @@ extension World {
         guard !devices.isEmpty else { return }
         let device = random.pick(devices)
         let held = (Site.weights + [.stepCount]).flatMap { device.contents(of: $0.identifier) }
-            .filter { $0.start.timeIntervalSinceReferenceDate > 700_000_000 }
+            .filter { $0.start > firstDate }
             .sorted { ($0.start, $0.value) < ($1.start, $1.value) }
         guard !held.isEmpty else { return }
         let sample = random.pick(held)

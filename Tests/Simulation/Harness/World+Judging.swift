@@ -86,10 +86,12 @@ extension World {
     /// Describes everything that is wrong.
     func findings() throws -> [String] {
         var found: [String] = []
+        forgetKeptFromCloud()
         for site in sites {
             let report = try site.store.check()
             if !report.findings.isEmpty { found.append("store\(site.number): \(report.findings)") }
-            let waiting = try site.store.read { try $0.pending() }
+            let values = try site.values()
+            let waiting = try site.store.read { try $0.pending() }.filter { !isRefused($0, values) }
             if !waiting.isEmpty {
                 found.append(
                     "store\(site.number): waits: \(waiting.map { "\($0.peer) \($0.kind) \($0.sample) \($0.reason)" })")
@@ -100,6 +102,26 @@ extension World {
         for id in ledger.ids { found += try fate(of: id) }
         found += try findingsInMore()
         return found
+    }
+
+    /// Marks the samples that HealthKit refuses for their date. No cloud carries them between the parts of the world.
+    private func forgetKeptFromCloud() {
+        guard let home = parts.first, parts.contains(where: { $0 != home }) else { return }
+        for (id, entry) in ledger.entries {
+            // A deleted one as well: a copied store may have carried it to the other part.
+            let isKept = entry.acts.contains { act in
+                if case .save(let value) = act.kind { isTooEarly(entry, value) } else { false }
+            }
+            if isKept { ledger.markUnknowable(id) }
+        }
+    }
+
+    /// Whether an operation is to wait for ever, because HealthKit refuses the sample for its date.
+    private func isRefused(_ operation: PendingOperation, _ values: [SampleID: Int]) -> Bool {
+        guard operation.kind == .save, operation.state == .quarantined, let value = values[operation.sample],
+            let entry = ledger.entries[operation.sample]
+        else { return false }
+        return isTooEarly(entry, value)
     }
 
     /// Linked stores must be equal to the last bit; all others must hold the same samples.
@@ -172,7 +194,8 @@ extension World {
             held[id, default: []].append(sample.ledgerValue(of: type))
         }
         for id in ledger.ids where !ledger.entries[id]!.isUnknowable {
-            let (here, there) = (values[id].map { [$0] } ?? [], held[id] ?? [])
+            let there = held[id] ?? []
+            let here = values[id].map { isTooEarly(ledger.entries[id]!, $0) ? [] : [$0] } ?? []
             if here != there { found.append("\(id): store\(site.number) holds \(here), its HealthKit \(there)") }
         }
         for id in held.keys where ledger.entries[id] == nil {

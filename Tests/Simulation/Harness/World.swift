@@ -33,6 +33,12 @@ final class World {
     var sixth: SeededGenerator
     /// The percentage of steps that are followed by an event of the sixth set.
     let sixthPercent: Int
+    /// The earliest date that the HealthKits of this seed take, if they have one: the seventh set.
+    let earliest: Instant?
+    /// The date of the first sample of each HealthKit.
+    let firstDate: Date
+    /// Whether samples that only start before that date are refused, too.
+    let earliestBoundsStarts: Bool
     /// Whether two people may edit one sample concurrently if only the cloud links their devices.
     let editsApart: Bool
     /// Whether the run ends without requested comparisons: months pass, and engines compare on their own schedule.
@@ -87,6 +93,9 @@ final class World {
     static let firstOfFifth: UInt64 = 1 << 41
     /// Seeds from here on have the sixth set of events, too.
     static let firstOfSixth: UInt64 = 1 << 42
+    /// Seeds from here on may have a HealthKit that refuses samples from before a certain date.
+    static let firstOfSeventh: UInt64 = 1 << 43
+    private static let beginning = Date(timeIntervalSinceReferenceDate: 700_000_000)
 
     init(seed: UInt64, scratch: String, plant: Plant?, isLive: Bool = false) async throws {
         (self.seed, self.scratch, self.plant, self.isLive) = (seed, scratch, plant, isLive)
@@ -107,6 +116,13 @@ final class World {
         fifthPercent = !isLive && seed >= World.firstOfFifth ? fifth.pick([0, 10, 30]) : 0
         sixth = SeededGenerator(seed: seed ^ 0x51C7_4E4A_12ED_F11E)
         sixthPercent = !isLive && seed >= World.firstOfSixth ? sixth.pick([0, 3, 10]) : 0
+        var seventh = SeededGenerator(seed: seed ^ 0x5E_7E47_DA7E_B0D)
+        let age: Double? = seventh.pick([nil, nil, 20_000, 100_000, 250_000])
+        earliestBoundsStarts = seventh.chance(percent: 50)
+        let now = clock.now
+        let bound = !isLive && seed >= World.firstOfSeventh ? age.map { now.addingTimeInterval(-$0) } : nil
+        earliest = try bound.map { try Instant($0) }
+        firstDate = bound ?? World.beginning
         types = Site.weights + (meetsMore ? [.workout] + Site.nutrients : [])
         SimulatedIdentifiers.seed(seed)
         var options = SimulationOptions()
@@ -118,6 +134,7 @@ final class World {
         tellsUnseenDeletions = options.cloudTellsUnseenDeletions
         equalVersionReplaces = options.equalVersionReplaces
         if meetsMore { World.drawMore(&options, &later) }
+        options.earliestDateBoundsStarts = earliestBoundsStarts
         let count = random.number(2..<6)
         let drawn = random.pick([0, 1, 1, 2, 2, 2, 2])
         // Engines that run by themselves meet a cloud in every run.
@@ -126,6 +143,7 @@ final class World {
         if healths == 2, meetsMore { options.deletingCorrelationDeletesMembers = false }
         let (clock, open) = (clock, options)
         let devices = (0..<healths).map { _ in SimulatedDevice(clock: clock, options: open) }
+        if let bound { for device in devices { device.earliestPermittedDate = bound } }
         cloud = devices.count == 2 ? SimulatedCloud(devices) : nil
         for number in 0..<count {
             sites.append(
@@ -135,11 +153,10 @@ final class World {
         }
         drawLinks(healths)
         note("\(count) stores, \(healths) HealthKits, links \(sites.map(\.links)), parts \(parts), \(options)")
-        // A visible sample at the beginning of time, so that a comparison can tell which samples are gone.
+        if let bound { note("HealthKit takes samples from \(bound) on") }
+        // A visible sample at the beginning, so that a comparison can tell which samples are gone.
         for type in Site.weights + [.stepCount] {
-            if let device = devices.first {
-                try record(device, type, at: Date(timeIntervalSinceReferenceDate: 700_000_000), on: 0)
-            }
+            if let device = devices.first { try record(device, type, at: firstDate, on: 0) }
         }
         syncCloud()
         for site in sites { try await begin(site) }
@@ -275,6 +292,13 @@ final class World {
                 "\(name) in \(pulled.imported)+\(pulled.adopted)-\(pulled.deleted)/\(pulled.superseded)!\(pulled.conflicts)"
                 + " out \(pushed.done)/\(pushed.failed)/\(pushed.parked)\(issue)"
         }.joined(separator: "; ")
+    }
+
+    /// Whether HealthKit refuses a sample of this type, start and value for its date.
+    func isTooEarly(_ entry: Ledger.Entry, _ value: Int) -> Bool {
+        guard let earliest else { return false }
+        let isSpan = entry.type == .workout && !earliestBoundsStarts
+        return entry.start + (isSpan ? Int64(value) * 10 * 1_000_000_000 : 0) < earliest
     }
 
     /// Another app writes to a HealthKit.

@@ -8,7 +8,7 @@ extension PageApplier {
     /// store has raised the row above it.
     mutating func overtake(_ addition: PulledSample, in txn: inout WriteTransaction) throws {
         let version = max(1, addition.sample.version)
-        guard let held = try named(addition, in: &txn), held.origin == .imported,
+        guard let held = try txn.named(as: addition.sample), held.origin == .imported,
             let last = try txn.link(peer: peer, sample: held.id)?.shown, last < version,
             version < held.versionBeneath,
             // Another store may know a newer version than the peer.
@@ -24,13 +24,14 @@ extension PageApplier {
     /// Stores the peer's id and version of a sample in a link if the row has others: after an edit at its source, or
     /// after the row's version was raised.
     func link(_ addition: PulledSample, in txn: inout WriteTransaction) throws {
-        guard let held = try named(addition, in: &txn) else { return }
+        guard let held = try txn.named(as: addition.sample) else { return }
         let version = max(1, addition.sample.version)
         let known = try txn.link(peer: peer, sample: held.id)
         // The peer has already replaced a version that is older than the one it showed last.
         if let last = known?.shown, version < last { return }
         let isOfRow = held.id == addition.idAtPeer
-        if isOfRow, known?.isFromElsewhere ?? false { return }
+        // Another store brought a newer version than the peer shows.
+        if isOfRow, known?.isFromElsewhere ?? false, version < held.versionBeneath { return }
         if isOfRow, held.versionBeneath <= version {
             if let known { try txn.removeLink(known) }
             return
@@ -54,7 +55,7 @@ extension PageApplier {
         guard try txn.save(sample) == .inserted else { return }
         try txn.removeLink(link)
         try self.link(addition, in: &txn)
-        try layBack(link.sample, in: &txn)
+        if link.version == PeerLink.presumedGone { try layBack(link.sample, in: &txn) }
         report.imported += 1
         report.unchanged -= 1
     }
@@ -93,15 +94,7 @@ extension PageApplier {
     /// Returns `true` if another store brought a newer version than the peer has shown: the peer's deletion does not
     /// remove that version.
     func isNewerElsewhere(_ held: Sample, _ link: PeerLink, in txn: inout WriteTransaction) -> Bool {
-        guard let shown = link.shown, held.origin == .imported else { return false }
-        return shown < held.versionBeneath && held.replicaBeneath != txn.replica
-    }
-
-    /// Returns the live sample that has the sync identifier of a foreign sample.
-    private func named(_ addition: PulledSample, in txn: inout WriteTransaction) throws -> Sample? {
-        let sample = addition.sample
-        guard let text = sample.syncIdentifier else { return nil }
-        return try txn.sample(syncIdentifier: text, type: sample.type, source: sample.source.identity)
+        held.isNewer(thanShownBy: link, txn.replica)
     }
 
     /// Returns the link of a deleted sample. The peer may show the sample under another id than before.
@@ -137,6 +130,15 @@ extension PageApplier {
 }
 
 extension Sample {
+    /// Returns `true` if another store brought a newer version of this import than a peer has shown by a link.
+    func isNewer(thanShownBy link: PeerLink, _ replica: UInt32) -> Bool {
+        guard let shown = link.shown, origin == .imported else { return false }
+        return shown < versionBeneath && replicaBeneath != replica
+    }
+
+    /// Whether an edit over an import has moved it to another time than its import has.
+    var isPlacedElsewhere: Bool { original.map { $0.start != start } ?? false }
+
     /// The version that the next import is compared with.
     var versionBeneath: Int64 { original?.version ?? version }
 
