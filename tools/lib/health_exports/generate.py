@@ -244,7 +244,9 @@ class History:
         source, version, end, created = self.fields(rng, start, entry.seconds, created)
         value = entry.low + rng.random() ** 2 * (entry.high - entry.low)
         is_entered = source.device is None and rng.random() < 0.5
-        extras = self.extras_of(rng, entry, source, start) if rng.random() < 0.14 or is_entered else None
+        # A variability always comes with the beats that it was computed from.
+        has_extras = rng.random() < 0.14 or is_entered or entry.name == "HeartRateVariabilitySDNN"
+        extras = self.extras_of(rng, entry, source, start) if has_extras else None
         if is_entered:
             extras["metadata"].insert(0, ("HKWasUserEntered", "1"))
         text, unit = self.setting.quantity(entry, value, is_entered)
