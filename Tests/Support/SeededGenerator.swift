@@ -1,5 +1,11 @@
 import Synchronization
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// A random number generator that a seed reproduces (SplitMix64).
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
@@ -17,11 +23,19 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
         _ = next()
     }
 
-    /// Takes a fresh random seed and prints it.
-    package init() {
-        self.init(seed: UInt64.random(in: 0 ... .max))
+    /// Takes a fresh seed and prints it. A run of `tools/test` derives it from the commit and the place of the call, so
+    /// that the run can be repeated.
+    package init(file: StaticString = #fileID, line: UInt = #line) {
+        if let given = SeededGenerator.seedOfRun {
+            var mixed = SeededGenerator(seed: given, part: Int(line))
+            self.init(seed: "\(file)".utf8.reduce(mixed.next()) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 })
+        } else {
+            self.init(seed: UInt64.random(in: 0 ... .max))
+        }
         print("seed \(seed)")
     }
+
+    private static let seedOfRun = ProcessInfo.processInfo.environment["HEALTHKV_FRESH_SEED"].flatMap { UInt64($0) }
 
     package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15

@@ -152,6 +152,8 @@ MUTANTS = [
     Mutant("links-of-older-levels", "HealthKVTests.LinkPackingTests/levels", "Sources/HealthKV/Tables/LinkTable.swift",
            "where level.number > found.level {", "where level.number > found.level && !MUTANT {"),
     # The rules of syncing.
+    Mutant("removal-under-way", "HealthKVTests.RepairTests/removalUnderWay", "Sources/HealthKV/Repair/SalvagedRows.swift",
+           "row.commit = item.commit\n", "row.commit = MUTANT ? .max : item.commit\n"),
     Mutant("sync-deletion-numbers", "HealthKVSyncTests.OrderOfVersionsTests/deletionOfRaisedEdit", SYNC + "Push/PushBatch.swift",
            "conditions.keepsRecords ? deleted.version : max(operation.version",
            "conditions.keepsRecords || MUTANT ? deleted.version : max(operation.version"),

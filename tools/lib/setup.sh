@@ -14,6 +14,16 @@ stop() {  # stop CODE LINE...: prints the reason and ends the script
     exit "$code"
 }
 
+# Prints the first seed of a random battery. A short run of tools/test derives it from the commit: each commit tries what
+# none before it tried, and a run can be repeated. Otherwise it is drawn at random.
+fresh_seed() {
+    if [ -n "${HEALTHKV_FRESH_SEED:-}" ]; then
+        echo "$HEALTHKV_FRESH_SEED"
+    else
+        od -An -N4 -tu4 /dev/urandom | tr -d ' '
+    fi
+}
+
 need_swift() {
     if ! command -v swift >/dev/null; then
         stop $EX_UNAVAILABLE "No swift in PATH. Install Swift 6.2 or later (https://swift.org/install), then run this again."

@@ -152,7 +152,7 @@ struct SalvagedRows {
             for var row in rows where isOpen(row.point, lane) {
                 // The name of its device may be lost, and the sample is worth more.
                 if row.device != 0, (try? NameTable.device(row.device, in: txn.snapshot)) == nil { row.device = 0 }
-                if try isDeleted(row) || isRemoved(row, lane, in: txn.snapshot) { continue }
+                if try isDeleted(row) || isRemoved(row, lane, in: txn) { continue }
                 if isSure || isCertain(row, lane, item) {
                     certain.append(row)
                 } else {
@@ -163,7 +163,7 @@ struct SalvagedRows {
             }
             try insert(certain, lane, in: &txn)
         }
-        if isSure { try insertNameless(missing, chunk, lane, in: &txn) }
+        if isSure { try insertNameless(missing, chunk, item, in: &txn) }
         if isSure || missing.isEmpty { covered[lane, default: []].append(span) }
         if !isSure, missing.isEmpty { filledChunks += 1 }
         // Rows that were added since are in no older state, so change records have to show that there are none.
@@ -218,9 +218,12 @@ struct SalvagedRows {
         deleted[row.id].map { $0 > FeedPlace(commit: row.commit, ordinal: row.ordinal) } ?? false
     }
 
-    private func isRemoved(_ row: StoredRow, _ lane: Lane, in snapshot: Snapshot) throws -> Bool {
+    /// Whether a mass operation removes the row, wherever one is recorded. An inserted row counts as new, so that no
+    /// operation under way hides it any more.
+    private func isRemoved(_ row: StoredRow, _ lane: Lane, in txn: borrowing WriteTransaction) throws -> Bool {
+        let operations = operations + txn.state.intents
         guard !operations.isEmpty else { return false }
-        let source = try NameTable.revision(row.revision, in: snapshot).sourceNumber
+        let source = try NameTable.revision(row.revision, in: txn.snapshot).sourceNumber
         return operations.contains { $0.hides(row, type: lane.type, source: source) }
     }
 
@@ -273,11 +276,16 @@ struct SalvagedRows {
     /// Stores samples whose ids are lost under new ones. If peers may still hold them under the old ones, only if that
     /// is wanted.
     private mutating func insertNameless(
-        _ indices: [Int], _ chunk: HotChunk, _ lane: Lane, in txn: inout WriteTransaction
+        _ indices: [Int], _ chunk: HotChunk, _ item: Remains, in txn: inout WriteTransaction
     ) throws {
         guard !indices.isEmpty else { return }
+        let lane = item.key.lane
         var found: [StoredRow] = []
-        for row in try SalvagedRows.renamed(indices, chunk) {
+        for var row in try SalvagedRows.renamed(indices, chunk) {
+            // When it last changed is lost, too. Writing a chunk carries out all operations that cover it, so those
+            // that it still needs are later.
+            row.commit = item.commit
+            if try isRemoved(row, lane, in: txn) { continue }
             // A new id may order the first and the last rows outside the gap that they are from.
             let isInside = row.point >= chunk.key.lower && row.point < chunk.upper
             guard isOpen(isInside ? row.point : chunk.key.lower, lane) else { continue }

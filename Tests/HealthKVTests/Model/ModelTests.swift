@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import HealthKV
@@ -26,13 +27,8 @@ import Testing
             if worker == 0 { run(seed) }
             return
         }
-        // The short form repeats the same seeds, so that a change is judged by what it changes; the long form finds new
-        // ones.
-        var random = SystemRandomNumberGenerator()
-        for number in 0..<max(1, Self.sequences / Self.workers) {
-            let seed = Self.isLong ? random.next() : UInt64(1_000_000 * (worker + 1) + number)
-            guard run(seed) else { return }
-        }
+        var seeds = SeededGenerator(seed: SeededGenerator().seed, part: worker)
+        for _ in 0..<max(1, Self.sequences / Self.workers) where !run(seeds.next()) { return }
     }
 
     /// Runs one sequence; a failure is recorded with all that led to it.

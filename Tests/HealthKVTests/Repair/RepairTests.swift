@@ -39,6 +39,14 @@ struct RepairTests {
         return Dictionary(uniqueKeysWithValues: samples.map { ($0.id, $0.quantity.value) })
     }
 
+    private func starts(_ folder: String) throws -> Set<Instant> {
+        var options = SampleStore.Options()
+        (options.readOnly, options.createIfMissing) = (true, false)
+        let store = try SampleStore.open(at: folder, options: options)
+        defer { try? store.close() }
+        return try Set(store.read { try $0.samples(SampleQuery(.stepCount, includeShadowed: true)) }.map(\.start))
+    }
+
     private func damage(_ folder: String, _ change: (inout Data) -> Void) throws {
         let url = URL(fileURLWithPath: folder + "/data.mdb")
         var bytes = try Data(contentsOf: url)
@@ -130,6 +138,39 @@ struct RepairTests {
             }
             #expect(count > 0)
         }
+    }
+
+    @Test("A page that is lost while a deletion of a range is under way brings nothing of it back")
+    func removalUnderWay() throws {
+        let folder = TemporaryFolder()
+        let (old, place) = (folder.path + "/old", folder.path)
+        _ = try makeStore(old)
+        var options = SampleStore.Options()
+        (options.maintainsWhenIdle, options.limits.removedAtOnce) = (false, 10)
+        let store = try SampleStore.open(at: old, options: options)
+        let removed = try store.write { try $0.delete(.range(of: .stepCount, from: .day(2), to: .day(5))) }
+        #expect(removed > 1_000)
+        #expect(try store.info().unfinished == 1)
+        try store.write { try $0.save(Sample(.stepCount, 1, .count, from: .day(3) + 5, to: .day(3) + 6)) }
+        try store.close()
+        let known = try starts(old)
+        let whole = try Data(contentsOf: URL(fileURLWithPath: old + "/data.mdb"))
+        var nameless = 0
+        for page in 2..<whole.count / Self.pageSize {
+            try damage(old) { bytes in
+                bytes = whole
+                let begin = page * Self.pageSize
+                bytes.replaceSubrange(begin..<begin + Self.pageSize, with: Data(count: Self.pageSize))
+            }
+            let new = place + "/new\(page)"
+            let report = try SampleStore.repair(at: old, to: new)
+            let found = try starts(new)
+            #expect(found.isSubset(of: known) && report.check.isClean, "page \(page)")
+            #expect(found == known || report.isLossy, "page \(page)")
+            nameless += report.identitiesLost.isEmpty ? 0 : 1
+            try FileManager.default.removeItem(atPath: new)
+        }
+        #expect(nameless > 0)
     }
 
     @Test("With any page zeroed nothing is invented or comes back, and what is lost is told") func pages() throws {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import HealthKV
@@ -18,11 +19,8 @@ import Testing
             if worker == 0 { run(seed) }
             return
         }
-        var random = SystemRandomNumberGenerator()
-        for number in 0..<Self.histories / Self.workers {
-            let seed = Self.isLong ? random.next() : UInt64(1_000_000 * (worker + 1) + number)
-            guard run(seed) else { return }
-        }
+        var seeds = SeededGenerator(seed: SeededGenerator().seed, part: worker)
+        for _ in 0..<Self.histories / Self.workers where !run(seeds.next()) { return }
     }
 
     @discardableResult
