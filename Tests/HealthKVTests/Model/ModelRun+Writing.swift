@@ -92,7 +92,8 @@ extension ModelRun {
         sample.source = pool.sources.first { $0.identity == grave.source } ?? sample.source
         sample.id = grave.id
         sample.syncIdentifier = grave.syncIdentifier
-        sample.version = grave.version
+        // No sample can have the version of a hidden one, or a greater one.
+        sample.version = grave.version == Sample.versionLimit ? 1 : grave.version
         return sample
     }
 

@@ -6,12 +6,12 @@ import Testing
 
 /// Statistics against an oracle that knows the rules only, over random histories, zones, sources and priorities.
 ///
-/// `HEALTHKV_SEED` runs one history again, `HEALTHKV_LONG` runs thousands.
+/// `HEALTHKV_SEED` runs one history again, `HEALTHKV_SEQUENCES` sets how many there are, `HEALTHKV_LONG` runs thousands.
 @Suite struct StatisticsTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let isLong = environment["HEALTHKV_LONG"] != nil
     private static let workers = 2
-    private static let histories = isLong ? 4_000 : 60
+    private static let histories = environment["HEALTHKV_SEQUENCES"].flatMap { Int($0) } ?? (isLong ? 4_000 : 60)
 
     @Test("Statistics are what the rules say, after any sequence of edits", arguments: 0..<workers)
     func histories(worker: Int) throws {
