@@ -6,7 +6,8 @@ import Testing
 
 /// Statistics against an oracle that knows the rules only, over random histories, zones, sources and priorities.
 ///
-/// `HEALTHKV_SEED` runs one history again, `HEALTHKV_SEQUENCES` sets how many there are, `HEALTHKV_LONG` runs thousands.
+/// `HEALTHKV_SEED` runs one history again, `HEALTHKV_SEQUENCES` sets how many there are, `HEALTHKV_LONG` runs
+/// thousands.
 @Suite struct StatisticsTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let isLong = environment["HEALTHKV_LONG"] != nil
