@@ -42,6 +42,9 @@ struct Pass: SessionJob {
             if !feeds.isEmpty, !isLocked {
                 pulls = try await puller.pullAll(feeds)
                 report.pulled += pulls.report
+                if let records = peer.records, pulls.isWhole {
+                    try await recordComparison.readOvertaken(from: records)
+                }
                 try await DoubtSettler(core: core).settleDoubt()
                 // The device was locked meanwhile: reading waits, saving continues (SEMANTICS C19).
                 if pulls.isLocked { try await access.noteAvailability(.locked) }

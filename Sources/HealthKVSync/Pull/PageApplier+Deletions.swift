@@ -100,6 +100,8 @@ extension PageApplier {
             try txn.enqueue(.delete, of: held.id, version: held.version, clock, for: peer, above: link.version)
         } else {
             try unlink(held, deletion, in: &txn)
+            // Another store may still bring the version that was deleted, made by a clock that is ahead.
+            if let number = deletion.version, !held.isVersion(number) { try noteUnseen(held.id, deletion, in: &txn) }
         }
         noteDays([held])
         report.deleted += 1
@@ -202,6 +204,13 @@ extension PageApplier {
         if let link { try txn.removeLink(link) }
         try txn.enqueue(.save, of: held.id, version: raised.version, clock, for: peer, above: number)
         report.conflicts += 1
+    }
+}
+
+extension Sample {
+    /// Returns `true` if a number is that of this version of an own sample, perhaps raised.
+    fileprivate func isVersion(_ number: Int64) -> Bool {
+        origin != .authored || PeerNumber.slot(of: number) == version && PeerNumber.isMade(number, of: clock)
     }
 }
 

@@ -281,6 +281,13 @@ extension PeerLink {
         PeerLink(peer: peer, sample: sample, idAtPeer: sample, version: refused)
     }
 
+    /// Stored in place of a version: another store holds a greater version of the sample than it was sent, and has not
+    /// shown it since.
+    static let overtaken: Int64 = -5
+    static func overtaken(_ sample: SampleID, by peer: PeerID) -> PeerLink {
+        PeerLink(peer: peer, sample: sample, idAtPeer: sample, version: overtaken)
+    }
+
     /// Returns a link which records that the peer deleted a version of this app's that was never seen here. It stores
     /// the version's number, negated. Another store may still bring that version, or an earlier one.
     static func deletedUnseen(_ sample: SampleID, _ deletion: PulledDeletion, _ number: Int64, by peer: PeerID)

@@ -98,7 +98,9 @@ struct RecordMerger: Sendable {
     }
 
     private mutating func merge(_ sample: Sample, _ held: Sample, in txn: inout WriteTransaction) throws {
-        let isConflict = try isUnknownToPeer(held.id, in: &txn) && sample.contentBytes != held.contentBytes
+        let isOvertaken = try takeOvertaken(held.id, in: &txn)
+        let isUnknown = try isOvertaken || isUnknownToPeer(held.id, in: &txn)
+        let isConflict = isUnknown && sample.contentBytes != held.contentBytes
         switch try txn.merge(sample) {
         case .replaced, .inserted:
             report.imported += 1
@@ -113,7 +115,8 @@ struct RecordMerger: Sendable {
     /// Merges deletions of different samples in one step.
     private mutating func merge(_ deletions: [DeletedSample], in txn: inout WriteTransaction) throws {
         let displaced = try deletions.map { deletion in
-            try isUnknownToPeer(deletion.id, in: &txn) ? txn.sample(id: deletion.id) : nil
+            let isOvertaken = try takeOvertaken(deletion.id, in: &txn)
+            return try isOvertaken || isUnknownToPeer(deletion.id, in: &txn) ? txn.sample(id: deletion.id) : nil
         }
         for (displaced, isDeleted) in zip(displaced, try txn.merge(deletions)) where isDeleted {
             report.deleted += 1
@@ -126,6 +129,16 @@ struct RecordMerger: Sendable {
     ) throws {
         try txn.appendAudit(event, displaced)
         report.conflicts += 1
+    }
+
+    /// Returns `true` if the peer had a greater version of a sample than it was sent, and forgets that: the peer shows
+    /// its version now.
+    private func takeOvertaken(_ id: SampleID, in txn: inout WriteTransaction) throws -> Bool {
+        guard try txn.hasLinks(of: peer), let link = try txn.link(peer: peer, sample: id),
+            link.version == PeerLink.overtaken
+        else { return false }
+        try txn.removeLink(link)
+        return true
     }
 
     /// Returns `true` if a sample was changed here after the place up to which the peer has seen our changes.

@@ -78,7 +78,7 @@ struct FeedSender: SessionJob {
         // Acknowledge the feed up to the first change that must be retried.
         let whole: ChangeToken? = if let end { end > 0 ? changes[end - 1].token : nil } else { last }
         let seen = delivery.stop.map { $0 > 0 ? places[$0 - 1] : nil } ?? whole
-        try await settle(delivery.refused, delivery.settled, seen)
+        try await settle(delivery.refused, delivery.settled, overtaken: delivery.overtaken, seen)
         try options.atStep(.outcomesCommitted)
         if let error = delivery.error { throw error }
         return (delivery.report, end == nil)
@@ -89,6 +89,8 @@ struct FeedSender: SessionJob {
         var report = PushReport()
         var refused: [(PushOperation, String)] = []
         var settled: [SampleID] = []
+        /// Those of the settled samples of which the peer holds a greater version.
+        var overtaken: [SampleID] = []
         /// The first operation that must be retried, and the reason.
         var stop: Int?
         var error: PeerError?
@@ -103,6 +105,9 @@ struct FeedSender: SessionJob {
             case .done, .superseded:
                 delivery.report.done += 1
                 delivery.settled.append(operations[index].sample)
+                if case .superseded = outcome, case .save = operations[index].kind {
+                    delivery.overtaken.append(operations[index].sample)
+                }
             case .refused(let reason):
                 delivery.report.quarantined += 1
                 delivery.refused.append((operations[index], reason))
@@ -132,11 +137,11 @@ struct FeedSender: SessionJob {
         return answer
     }
 
-    /// Stores the refused operations, so that they can be shown and retried, and how far the peer has seen the feed or
-    /// the deletions of a mass operation.
+    /// Stores the refused operations, so that they can be shown and retried, the samples of which the peer holds a
+    /// greater version, and how far the peer has seen the feed or the deletions of a mass operation.
     func settle(
-        _ refused: [(PushOperation, String)], _ settled: [SampleID] = [], _ seen: ChangeToken? = nil,
-        removal: PeerPlace? = nil
+        _ refused: [(PushOperation, String)], _ settled: [SampleID] = [], overtaken: [SampleID] = [],
+        _ seen: ChangeToken? = nil, removal: PeerPlace? = nil
     ) async throws {
         let (name, now, told) = (name, now, memory.told)
         guard !refused.isEmpty || !settled.isEmpty || seen != nil || removal != nil else { return }
@@ -159,9 +164,12 @@ struct FeedSender: SessionJob {
             if try txn.hasLinks(of: name) {
                 for id in settled {
                     let link = try txn.link(peer: name, sample: id)
-                    if let link, link.version == PeerLink.refused { try txn.removeLink(link) }
+                    if let link, link.version == PeerLink.refused || link.version == PeerLink.overtaken {
+                        try txn.removeLink(link)
+                    }
                 }
             }
+            for id in overtaken where try txn.sample(id: id) != nil { try txn.setLink(.overtaken(id, by: name)) }
             if let seen { try txn.markSent(to: name, upTo: seen) }
             if seen != nil || removal != nil { state.removal = removal }
         }

@@ -43,6 +43,24 @@ struct RecordComparison: SessionJob {
         return isWhole
     }
 
+    /// Reads the greater versions that the peer was found to hold and that its feed, read to the end since, has not
+    /// shown: it may have told of them before the samples came back here.
+    func readOvertaken(from records: CheckedRecords) async throws {
+        let name = name
+        let (links, overtaken) = try store.blockingRead { txn -> ([PeerLink], [Sample]) in
+            guard try txn.hasLinks(of: name) else { return ([], []) }
+            let links = try txn.links(of: name).filter { $0.version == PeerLink.overtaken }
+            return (links, try links.compactMap { try txn.sample(id: $0.sample) })
+        }
+        if links.isEmpty { return }
+        for (type, samples) in Dictionary(grouping: overtaken, by: \.type).sorted(by: { $0.key < $1.key }) {
+            let (first, last) = (samples.map(\.start).min()!, samples.map(\.start).max()!)
+            let window = TimeRange(from: first, to: Instant(nanoseconds: last.nanoseconds + 1))
+            try await reconcile(type, with: records, in: window, sends: false)
+        }
+        try await update { txn, _ in for link in links { try txn.removeLink(link) } }
+    }
+
     private func reconcile(
         _ type: SampleType, with records: CheckedRecords, in window: TimeRange, sends: Bool
     ) async throws {

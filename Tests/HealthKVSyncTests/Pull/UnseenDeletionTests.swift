@@ -63,6 +63,44 @@ struct UnseenDeletionTests {
         try bench.finish()
     }
 
+    @Test("C22: of two versions that devices made at once none comes back after Health has deleted the greater one")
+    func deletedWithAnotherVersion() async throws {
+        let (clock, ahead, health) = (ManualClock(), ManualClock(), MemoryHealth())
+        ahead.advance(seconds: 3_600)
+        let hub = try Bench.makeStore(ahead)
+        let id = SampleID()
+        try await hub.write { _ = try $0.save(Sample(.bodyMass, 72, .kilogram, at: clock.now, id: id)) }
+        func both(_ bench: Bench) -> SyncEngine {
+            Bench.makeEngine(
+                bench.store,
+                [
+                    SyncPeer(MemoryHealthPeer(health), plan: .weightTracker),
+                    SyncPeer(StorePeer(hub, id: "hub", as: "phone"), plan: .everything),
+                ], clock)
+        }
+        let first = try Bench(.weightTracker, health: health, clock: clock)
+        let engine = both(first)
+        for name in [first.peer, "hub"] { try await engine.enable(name) }
+        for _ in 0..<2 { try await engine.sync() }
+        #expect(first.held == [72])
+        try first.finish()
+        // The phone was restored, and has got the version of another device.
+        let second = try Bench(.weightTracker, health: health, clock: clock)
+        try second.write { _ = try $0.save(Sample(.bodyMass, 71, .kilogram, at: clock.now, id: id)) }
+        health.delete(try #require(health.live.first?.sample.id))
+        clock.advance(seconds: 60)
+        try await second.engine.enable(second.peer)
+        try await second.sync()
+        #expect(try second.weights.isEmpty)
+        let again = both(second)
+        try await again.enable("hub")
+        for _ in 0..<3 { try await again.sync() }
+        #expect(try second.weights.isEmpty && second.held.isEmpty)
+        #expect(try hub.blockingRead { try $0.sample(id: id) } == nil)
+        try hub.close()
+        try second.finish()
+    }
+
     @Test(
         "C22: an own sample that Health deleted before this store saw it stays away, though another clock is years ahead"
     )
