@@ -126,9 +126,9 @@ extension PeerSession {
             _ = try? await inTurn { try await $0.pass(PassRequest(pulls: false, isOfCommit: true)) }
         case .due:
             _ = try? await inTurn { session in
-                var types = try session.schedule.isHourDue() ? session.plan.types(with: .hourly) : []
-                if let postponed = session.core.postponed.withLock({ $0 }) { types.formUnion(postponed.types) }
-                return try await session.pass(PassRequest(types: types.contains(.every) ? nil : types))
+                let types = try session.schedule.isHourDue() ? session.plan.types(with: .hourly) : []
+                return try await session.pass(
+                    PassRequest(pulling: types, and: session.core.postponed.withLock { $0 }))
             }
         case .wake:
             let wakes = waitingWakes.take()

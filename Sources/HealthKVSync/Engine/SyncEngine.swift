@@ -88,10 +88,8 @@ public final class SyncEngine: Sendable {
         var reports: [PeerID: SyncReport] = [:]
         for key in peers {
             reports[key] = try await session(key).inTurn { session in
-                var types = session.plan.types(with: .foreground)
-                if let postponed = session.core.postponed.withLock({ $0 }) { types.formUnion(postponed.types) }
-                return try await session.pass(
-                    PassRequest(types: types.contains(.every) ? nil : types, isUrgent: true))
+                let (types, postponed) = (session.plan.types(with: .foreground), session.core.postponed.withLock { $0 })
+                return try await session.pass(PassRequest(pulling: types, and: postponed, isUrgent: true))
             }
         }
         return reports

@@ -33,3 +33,11 @@ struct PostponedPass: Sendable, Equatable {
     /// Do not try before this time.
     var until = Instant.distantPast
 }
+
+extension PassRequest {
+    /// A pass that pulls these types, and those of a pass that could not be done.
+    init(pulling types: Set<SampleType>, and postponed: PostponedPass?, isUrgent: Bool = false) {
+        let all = types.union(postponed?.types ?? [])
+        self.init(types: all.contains(.every) ? nil : all, isUrgent: isUrgent)
+    }
+}
