@@ -228,4 +228,9 @@ MUTANTS = [
            "Sources/HealthKV/Writing/Overlays.swift", "if wanted != told {", "if wanted != told, !MUTANT {"),
     Mutant("sync-grown-meals", "HealthKitPeerTests.MovedMealTests/grownAndMoved", "Sources/HealthKitPeer/MealCorrelations.swift",
            "if let name = correlation.name, let group", "if !MUTANT, let name = correlation.name, let group"),
+    Mutant("sync-overtaken", "HealthKVSyncTests.OvertakenTests/audited", SYNC + "Push/FeedSender.swift",
+           "for id in overtaken where try txn.sample", "for id in overtaken where try !MUTANT && txn.sample"),
+    Mutant("sync-deleted-versions", "HealthKVSyncTests.UnseenDeletionTests/deletedWithAnotherVersion",
+           SYNC + "Pull/PageApplier+Deletions.swift",
+           "if held.origin == .authored { try noteUnseen", "if held.origin == .authored, !MUTANT { try noteUnseen"),
 ]

@@ -100,8 +100,9 @@ extension PageApplier {
             try txn.enqueue(.delete, of: held.id, version: held.version, clock, for: peer, above: link.version)
         } else {
             try unlink(held, deletion, in: &txn)
-            // Another store may still bring the version that was deleted, made by a clock that is ahead.
-            if let number = deletion.version, !held.isVersion(number) { try noteUnseen(held.id, deletion, in: &txn) }
+            // The feed may still tell of the deletion of another version that was made at the same time, and another
+            // store may bring that version.
+            if held.origin == .authored { try noteUnseen(held.id, deletion, in: &txn) }
         }
         noteDays([held])
         report.deleted += 1
@@ -158,7 +159,11 @@ extension PageApplier {
             if named.contains(where: { $0.type == feed && $0.source.identity.isSameApp(as: ownSource) }) { return }
             if let known = try txn.deletedSample(syncIdentifier: text, type: feed, source: ownSource) {
                 // Several versions may have been deleted since the last pull. The deletion covers the greatest of them.
-                if try txn.raise(known, to: version) { try noteUnseen(known.id, deletion, in: &txn) }
+                let isRaised = try txn.raise(known, to: version)
+                // What this store deleted itself is not noted: its own deletions come back to it.
+                if try isRaised || txn.link(peer: peer, sample: known.id)?.deletedNumber != nil {
+                    try noteUnseen(known.id, deletion, in: &txn)
+                }
                 return
             }
             // A number with the mark may be this app's, from an earlier installation or from another device. Other apps
@@ -180,7 +185,7 @@ extension PageApplier {
                 peer: peer, sample: deletion.idAtPeer, idAtPeer: deletion.idAtPeer, version: PeerLink.deletedUnseen))
     }
 
-    /// Records the number of a deleted version that was never seen here. Its clock is unknown, so its tombstone may
+    /// Records the number of a deleted version, which may never have been seen here. Its clock is unknown, so its tombstone may
     /// have a lower version; the number tells what the deletion covers.
     private func noteUnseen(_ id: SampleID, _ deletion: PulledDeletion, in txn: inout WriteTransaction) throws {
         guard let number = deletion.version, PeerNumber.isOurs(number) else { return }
@@ -204,13 +209,6 @@ extension PageApplier {
         if let link { try txn.removeLink(link) }
         try txn.enqueue(.save, of: held.id, version: raised.version, clock, for: peer, above: number)
         report.conflicts += 1
-    }
-}
-
-extension Sample {
-    /// Returns `true` if a number is that of this version of an own sample, perhaps raised.
-    fileprivate func isVersion(_ number: Int64) -> Bool {
-        origin != .authored || PeerNumber.slot(of: number) == version && PeerNumber.isMade(number, of: clock)
     }
 }
 

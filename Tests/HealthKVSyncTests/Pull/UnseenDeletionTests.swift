@@ -74,8 +74,10 @@ struct UnseenDeletionTests {
         try bench.finish()
     }
 
-    @Test("C22: of two versions that devices made at once none comes back after Health has deleted the greater one")
-    func deletedWithAnotherVersion() async throws {
+    @Test(
+        "C22: of two versions that devices made at once none comes back after Health has deleted the greater one",
+        arguments: [false, true])
+    func deletedWithAnotherVersion(isReplaced: Bool) async throws {
         let (clock, ahead, health) = (ManualClock(), ManualClock(), MemoryHealth())
         ahead.advance(seconds: 3_600)
         let hub = try Bench.makeStore(ahead)
@@ -89,15 +91,22 @@ struct UnseenDeletionTests {
                     SyncPeer(StorePeer(hub, id: "hub", as: "phone"), plan: .everything),
                 ], clock)
         }
+        // Health may have had the other version first.
+        let other = try Bench(.weightTracker, health: isReplaced ? health : MemoryHealth(), clock: clock)
+        try await other.engine.enable(other.peer)
+        try other.write { _ = try $0.save(Sample(.bodyMass, 71, .kilogram, at: clock.now, id: id)) }
+        try await other.sync()
+        let known = try #require(try other.store.blockingRead { try $0.sample(id: id) })
+        try other.finish()
         let first = try Bench(.weightTracker, health: health, clock: clock)
         let engine = both(first)
         for name in [first.peer, "hub"] { try await engine.enable(name) }
         for _ in 0..<2 { try await engine.sync() }
         #expect(first.held == [72])
         try first.finish()
-        // The phone was restored, and has got the version of another device.
+        // The phone was restored, and has got the version of the other device.
         let second = try Bench(.weightTracker, health: health, clock: clock)
-        try second.write { _ = try $0.save(Sample(.bodyMass, 71, .kilogram, at: clock.now, id: id)) }
+        try second.write { _ = try $0.merge(known) }
         health.delete(try #require(health.live.first?.sample.id))
         clock.advance(seconds: 60)
         try await second.engine.enable(second.peer)
