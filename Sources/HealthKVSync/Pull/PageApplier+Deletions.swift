@@ -185,8 +185,8 @@ extension PageApplier {
                 peer: peer, sample: deletion.idAtPeer, idAtPeer: deletion.idAtPeer, version: PeerLink.deletedUnseen))
     }
 
-    /// Records the number of a deleted version, which may never have been seen here. Its clock is unknown, so its tombstone may
-    /// have a lower version; the number tells what the deletion covers.
+    /// Records the number of a deleted version, which may never have been seen here. Its clock is unknown, so its
+    /// tombstone may have a lower version; the number tells what the deletion covers.
     private func noteUnseen(_ id: SampleID, _ deletion: PulledDeletion, in txn: inout WriteTransaction) throws {
         guard let number = deletion.version, PeerNumber.isOurs(number) else { return }
         let known = try txn.link(peer: peer, sample: id)
