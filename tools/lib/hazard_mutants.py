@@ -153,7 +153,7 @@ MUTANTS = [
            "where level.number > found.level {", "where level.number > found.level && !MUTANT {"),
     # The rules of syncing.
     Mutant("removal-under-way", "HealthKVTests.RepairTests/removalUnderWay", "Sources/HealthKV/Repair/SalvagedRows.swift",
-           "row.commit = item.commit\n", "row.commit = MUTANT ? .max : item.commit\n"),
+           "(row.commit, row.ordinal) = (item.commit, .max)", "(row.commit, row.ordinal) = (MUTANT ? .max : item.commit, .max)"),
     Mutant("sync-deletion-numbers", "HealthKVSyncTests.OrderOfVersionsTests/deletionOfRaisedEdit", SYNC + "Push/PushBatch.swift",
            "conditions.keepsRecords ? deleted.version : max(operation.version",
            "conditions.keepsRecords || MUTANT ? deleted.version : max(operation.version"),
@@ -232,5 +232,6 @@ MUTANTS = [
            "for id in overtaken where try txn.sample", "for id in overtaken where try !MUTANT && txn.sample"),
     Mutant("sync-deleted-versions", "HealthKVSyncTests.UnseenDeletionTests/deletedWithAnotherVersion",
            SYNC + "Pull/PageApplier+Deletions.swift",
-           "if held.origin == .authored { try noteUnseen", "if held.origin == .authored, !MUTANT { try noteUnseen"),
+           "if let number = deletion.version, !held.isVersion(number) {",
+           "if let number = deletion.version, !MUTANT, !held.isVersion(number) {"),
 ]

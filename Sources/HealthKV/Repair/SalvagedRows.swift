@@ -152,7 +152,8 @@ struct SalvagedRows {
             for var row in rows where isOpen(row.point, lane) {
                 // The name of its device may be lost, and the sample is worth more.
                 if row.device != 0, (try? NameTable.device(row.device, in: txn.snapshot)) == nil { row.device = 0 }
-                if try isDeleted(row) || isRemoved(row, lane, in: txn) { continue }
+                let removing = operations + txn.state.intents
+                if try isDeleted(row) || isRemoved(row, lane, by: removing, in: txn.snapshot) { continue }
                 if isSure || isCertain(row, lane, item) {
                     certain.append(row)
                 } else {
@@ -218,12 +219,13 @@ struct SalvagedRows {
         deleted[row.id].map { $0 > FeedPlace(commit: row.commit, ordinal: row.ordinal) } ?? false
     }
 
-    /// Whether a mass operation removes the row, wherever one is recorded. An inserted row counts as new, so that no
-    /// operation under way hides it any more.
-    private func isRemoved(_ row: StoredRow, _ lane: Lane, in txn: borrowing WriteTransaction) throws -> Bool {
-        let operations = operations + txn.state.intents
+    /// Whether one of some mass operations removes the row. An inserted row counts as new, so that no operation under
+    /// way hides it any more.
+    private func isRemoved(
+        _ row: StoredRow, _ lane: Lane, by operations: [Intent], in snapshot: Snapshot
+    ) throws -> Bool {
         guard !operations.isEmpty else { return false }
-        let source = try NameTable.revision(row.revision, in: txn.snapshot).sourceNumber
+        let source = try NameTable.revision(row.revision, in: snapshot).sourceNumber
         return operations.contains { $0.hides(row, type: lane.type, source: source) }
     }
 
@@ -283,9 +285,11 @@ struct SalvagedRows {
         var found: [StoredRow] = []
         for var row in try SalvagedRows.renamed(indices, chunk) {
             // When it last changed is lost, too. Writing a chunk carries out all operations that cover it, so those
-            // that it still needs are later.
-            row.commit = item.commit
-            if try isRemoved(row, lane, in: txn) { continue }
+            // that it still needs are later, or under way and of the same commit.
+            (row.commit, row.ordinal) = (item.commit, .max)
+            if try isRemoved(row, lane, by: operations, in: txn.snapshot) { continue }
+            row.ordinal = 0
+            if try isRemoved(row, lane, by: txn.state.intents, in: txn.snapshot) { continue }
             // A new id may order the first and the last rows outside the gap that they are from.
             let isInside = row.point >= chunk.key.lower && row.point < chunk.upper
             guard isOpen(isInside ? row.point : chunk.key.lower, lane) else { continue }

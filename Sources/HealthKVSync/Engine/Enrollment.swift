@@ -165,13 +165,13 @@ extension SyncPlan {
         peer.database.map { QueueRule(types: pushed, takesImports: $0.traits.takesImports) }
     }
 
-    /// Returns the types whose stored state tells of reading that the plan no longer asks for.
+    /// Returns the types that have a stored state and that the plan no longer names.
     private func forgotten(_ state: PeerState, _ peer: CheckedPeer) -> [String] {
         state.types.filter { item in
             guard !(peer.keepsRecords && item.key == SampleType.every.identifier) else { return false }
-            let planned = plan(of: SampleType(item.key))
-            if planned?.pulls != true, item.value.visibility != .shown { return true }
-            return planned == nil && (item.value.phase.arrivingSince != nil || item.value.pulls.failure != nil)
+            return plan(of: SampleType(item.key)) == nil
+                && (item.value.phase.arrivingSince != nil || item.value.pulls.failure != nil
+                    || item.value.visibility != .shown)
         }.map(\.key)
     }
 
@@ -223,10 +223,8 @@ extension SyncPlan {
         try readMoreOfOneFeed(peer, &state, &txn)
         for identifier in forgotten(state, peer) {
             let type = SampleType(identifier)
-            if plan(of: type) == nil {
-                state[type].phase.handle(.leftPlan)
-                state[type].pulls.forgetFailure()
-            }
+            state[type].phase.handle(.leftPlan)
+            state[type].pulls.forgetFailure()
             state[type].visibility = .shown
             state.endRevocationNotice()
         }

@@ -42,9 +42,6 @@ struct Pass: SessionJob {
             if !feeds.isEmpty, !isLocked {
                 pulls = try await puller.pullAll(feeds)
                 report.pulled += pulls.report
-                if let records = peer.records, pulls.isWhole {
-                    try await recordComparison.readOvertaken(from: records)
-                }
                 try await DoubtSettler(core: core).settleDoubt()
                 // The device was locked meanwhile: reading waits, saving continues (SEMANTICS C19).
                 if pulls.isLocked { try await access.noteAvailability(.locked) }
@@ -56,6 +53,7 @@ struct Pass: SessionJob {
             }
             let settled = try await retirement.settleRetirement(after: pulls)
             report.pulled += settled.report
+            if peer.keepsRecords, pulls.isWhole, settled.mayPush { try await recordComparison.readOvertaken() }
 
             // Push, from the queue or from the feed.
             if request.pushes, settled.mayPush {

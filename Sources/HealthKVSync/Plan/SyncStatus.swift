@@ -73,9 +73,6 @@ public struct PeerStatus: Sendable, Hashable {
     public var parked: Int { queue[.parked] }
     /// How many operations the peer refused permanently.
     public var quarantined: Int { queue[.quarantined] }
-    /// Whether changes of this store were not sent yet to a peer that keeps records. Such a peer follows the store's
-    /// feed; only what it refuses waits in ``queue``.
-    public var hasUnsent = false
     /// How many samples of each type were imported.
     public var imported: [SampleType: Int] = [:]
     /// Types whose history is not imported until the user answers (``TypePlan/Horizon/ask``), or answers again because
@@ -147,18 +144,7 @@ extension SampleReading where Self: ~Copyable {
         )
         (status.skewSeconds, status.issue, status.notices) = (state.skewSeconds, state.issue, state.notices)
         status.queue = try pendingCounts(for: peer)
-        status.hasUnsent = try state.sentTypes?.isEmpty == false && hasUnsent(for: peer)
         return status
-    }
-
-    /// Whether the feed goes on behind what a peer that keeps records was sent.
-    private func hasUnsent(for name: PeerID) throws -> Bool {
-        guard let peer = try peer(name), peer.queue == nil else { return false }
-        do { return try !changes(since: peer.sent?.place, limit: 1).changes.isEmpty } catch let error as StoreError
-            where error.code == .tokenExpired
-        {
-            return true
-        }
     }
 }
 

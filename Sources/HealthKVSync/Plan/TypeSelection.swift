@@ -6,8 +6,6 @@ struct TypeSelection: Codable, Sendable, Equatable {
     /// Whether the selection means all types except the named ones.
     var isOfOthers = false
 
-    var isEmpty: Bool { named.isEmpty && !isOfOthers }
-
     func contains(_ type: SampleType) -> Bool { named.contains(type.identifier) != isOfOthers }
 
     /// Returns `true` if this selection contains all types of another selection.

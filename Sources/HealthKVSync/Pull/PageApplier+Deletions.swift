@@ -100,9 +100,13 @@ extension PageApplier {
             try txn.enqueue(.delete, of: held.id, version: held.version, clock, for: peer, above: link.version)
         } else {
             try unlink(held, deletion, in: &txn)
-            // The feed may still tell of the deletion of another version that was made at the same time, and another
-            // store may bring that version.
-            if held.origin == .authored { try noteUnseen(held.id, deletion, in: &txn) }
+            if held.origin == .authored {
+                deletedNow.insert(held.id)
+                // Another store may still bring the version that was deleted, made by a clock that is ahead.
+                if let number = deletion.version, !held.isVersion(number) {
+                    try noteUnseen(held.id, deletion, in: &txn)
+                }
+            }
         }
         noteDays([held])
         report.deleted += 1
@@ -120,7 +124,8 @@ extension PageApplier {
 
     /// Returns the live sample whose version a deletion names.
     private func held(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws -> Sample? {
-        if let link = try txn.link(peer: peer, idAtPeer: deletion.idAtPeer) {
+        // The id of a version that was deleted before names no version that lives now.
+        if let link = try txn.link(peer: peer, idAtPeer: deletion.idAtPeer), link.deletedNumber == nil {
             // If the peer did not return its id for the sent version, the link may name the version before it.
             let isOlder = link.isProvisional && deletion.version.map { $0 < link.version } ?? false
             return isOlder ? nil : try txn.sample(id: link.sample)
@@ -141,7 +146,7 @@ extension PageApplier {
             // The peer's id for an older version does not matter: the peer has moved on without our knowledge. The
             // version that was sent last is alive once it was pulled back: if it was sent twice, it may have replaced
             // itself.
-            guard let link = try txn.link(peer: peer, sample: sample.id) else { return true }
+            guard let link = try txn.link(peer: peer, sample: sample.id), link.deletedNumber == nil else { return true }
             // What was sent and not pulled back may have given way to a greater number.
             if link.isProvisional { return number >= link.version }
             return number != link.version && PeerNumber.covers(number, link.version)
@@ -160,10 +165,9 @@ extension PageApplier {
             if let known = try txn.deletedSample(syncIdentifier: text, type: feed, source: ownSource) {
                 // Several versions may have been deleted since the last pull. The deletion covers the greatest of them.
                 let isRaised = try txn.raise(known, to: version)
-                // What this store deleted itself is not noted: its own deletions come back to it.
-                if try isRaised || txn.link(peer: peer, sample: known.id)?.deletedNumber != nil {
-                    try noteUnseen(known.id, deletion, in: &txn)
-                }
+                // Two versions that were made at once may both have been deleted. What this store deleted itself is not
+                // noted: its own deletions come back to it.
+                if isRaised || deletedNow.contains(known.id) { try noteUnseen(known.id, deletion, in: &txn) }
                 return
             }
             // A number with the mark may be this app's, from an earlier installation or from another device. Other apps
@@ -209,6 +213,13 @@ extension PageApplier {
         if let link { try txn.removeLink(link) }
         try txn.enqueue(.save, of: held.id, version: raised.version, clock, for: peer, above: number)
         report.conflicts += 1
+    }
+}
+
+extension Sample {
+    /// Returns `true` if a number is that of this version of an own sample, perhaps raised.
+    fileprivate func isVersion(_ number: Int64) -> Bool {
+        PeerNumber.slot(of: number) == version && PeerNumber.isMade(number, of: clock)
     }
 }
 

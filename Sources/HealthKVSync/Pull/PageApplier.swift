@@ -20,6 +20,8 @@ struct PageApplier: Sendable {
     var report = PullReport()
     /// The samples that the page deletes.
     var leaving = LeavingSamples()
+    /// The own samples that the peer's deletions took, as far as they were applied together.
+    var deletedNow: Set<SampleID> = []
     /// The samples that were presumed gone, by id; `nil` until they are read.
     var gone: [SampleID: Sample]?
 

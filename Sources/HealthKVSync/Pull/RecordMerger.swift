@@ -98,12 +98,13 @@ struct RecordMerger: Sendable {
     }
 
     private mutating func merge(_ sample: Sample, _ held: Sample, in txn: inout WriteTransaction) throws {
-        let isOvertaken = try takeOvertaken(held.id, in: &txn)
-        let isUnknown = try isOvertaken || isUnknownToPeer(held.id, in: &txn)
+        let overtaken = try overtakenLink(held.id, in: &txn)
+        let isUnknown = try overtaken != nil && held.isEdit(of: txn.replica) || isUnknownToPeer(held.id, in: &txn)
         let isConflict = isUnknown && sample.contentBytes != held.contentBytes
         switch try txn.merge(sample) {
         case .replaced, .inserted:
             report.imported += 1
+            if let overtaken { try txn.removeLink(overtaken) }
             if isConflict { try note(.editReplaced, held, in: &txn) }
         case .older:
             report.unchanged += 1
@@ -114,9 +115,11 @@ struct RecordMerger: Sendable {
 
     /// Merges deletions of different samples in one step.
     private mutating func merge(_ deletions: [DeletedSample], in txn: inout WriteTransaction) throws {
-        let displaced = try deletions.map { deletion in
-            let isOvertaken = try takeOvertaken(deletion.id, in: &txn)
-            return try isOvertaken || isUnknownToPeer(deletion.id, in: &txn) ? txn.sample(id: deletion.id) : nil
+        let displaced = try deletions.map { deletion -> Sample? in
+            guard let held = try txn.sample(id: deletion.id) else { return nil }
+            let overtaken = try overtakenLink(held.id, in: &txn)
+            let isUnknown = try overtaken != nil && held.isEdit(of: txn.replica) || isUnknownToPeer(held.id, in: &txn)
+            return isUnknown ? held : nil
         }
         for (displaced, isDeleted) in zip(displaced, try txn.merge(deletions)) where isDeleted {
             report.deleted += 1
@@ -131,14 +134,10 @@ struct RecordMerger: Sendable {
         report.conflicts += 1
     }
 
-    /// Returns `true` if the peer had a greater version of a sample than it was sent, and forgets that: the peer shows
-    /// its version now.
-    private func takeOvertaken(_ id: SampleID, in txn: inout WriteTransaction) throws -> Bool {
-        guard try txn.hasLinks(of: peer), let link = try txn.link(peer: peer, sample: id),
-            link.version == PeerLink.overtaken
-        else { return false }
-        try txn.removeLink(link)
-        return true
+    /// Returns the link of a sample of which the peer has a greater version than it was sent.
+    private func overtakenLink(_ id: SampleID, in txn: inout WriteTransaction) throws -> PeerLink? {
+        guard try txn.hasLinks(of: peer), let link = try txn.link(peer: peer, sample: id) else { return nil }
+        return link.version == PeerLink.overtaken ? link : nil
     }
 
     /// Returns `true` if a sample was changed here after the place up to which the peer has seen our changes.
@@ -151,5 +150,12 @@ struct RecordMerger: Sendable {
         guard let clock else { return }
         let ahead = Double(clock.time.nanoseconds.subtractingReportingOverflow(now.nanoseconds).partialValue) / 1e9
         if ahead > 86_400, clock.time > now { report.skewSeconds = max(report.skewSeconds ?? 0, ahead) }
+    }
+}
+
+extension Sample {
+    /// Returns `true` if the last change is an edit that the user made in the store with this replica.
+    fileprivate func isEdit(of replica: UInt32) -> Bool {
+        (origin == .authored || original != nil) && clock.replica == replica
     }
 }

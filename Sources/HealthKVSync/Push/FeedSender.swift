@@ -105,8 +105,10 @@ struct FeedSender: SessionJob {
             case .done, .superseded:
                 delivery.report.done += 1
                 delivery.settled.append(operations[index].sample)
-                if case .superseded = outcome, case .save = operations[index].kind {
-                    delivery.overtaken.append(operations[index].sample)
+                if case .superseded = outcome, case .save(let sample) = operations[index].kind,
+                    plan.plan(of: sample.type)?.pulls ?? false
+                {
+                    delivery.overtaken.append(sample.id)
                 }
             case .refused(let reason):
                 delivery.report.quarantined += 1

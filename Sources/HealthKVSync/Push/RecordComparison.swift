@@ -43,22 +43,58 @@ struct RecordComparison: SessionJob {
         return isWhole
     }
 
+    /// The times at which one pass reads what overtook samples.
+    private static let timesRead = 64
+
     /// Reads the greater versions that the peer was found to hold and that its feed, read to the end since, has not
-    /// shown: it may have told of them before the samples came back here.
-    func readOvertaken(from records: CheckedRecords) async throws {
+    /// shown: it may have told of them before the samples came back here. A failure is no reason to end a pass: the
+    /// next one tries again.
+    func readOvertaken() async throws {
         let name = name
-        let (links, overtaken) = try store.blockingRead { txn -> ([PeerLink], [Sample]) in
+        let (links, samples) = try store.blockingRead { txn -> ([PeerLink], [Sample]) in
             guard try txn.hasLinks(of: name) else { return ([], []) }
             let links = try txn.links(of: name).filter { $0.version == PeerLink.overtaken }
             return (links, try links.compactMap { try txn.sample(id: $0.sample) })
         }
         if links.isEmpty { return }
-        for (type, samples) in Dictionary(grouping: overtaken, by: \.type).sorted(by: { $0.key < $1.key }) {
-            let (first, last) = (samples.map(\.start).min()!, samples.map(\.start).max()!)
-            let window = TimeRange(from: first, to: Instant(nanoseconds: last.nanoseconds + 1))
-            try await reconcile(type, with: records, in: window, sends: false)
+        struct Time: Hashable {
+            let type: SampleType
+            let start: Instant
         }
-        try await update { txn, _ in for link in links { try txn.removeLink(link) } }
+        let times = Dictionary(grouping: samples) { Time(type: $0.type, start: $0.start) }
+            .sorted { ($0.key.type, $0.key.start) < ($1.key.type, $1.key.start) }
+        var read = Set(links.map(\.sample)).subtracting(samples.map(\.id))
+        for (time, samples) in times.prefix(Self.timesRead) {
+            let wanted = Set(samples.map(\.id))
+            do {
+                let found = try await shown(time.type, at: time.start).filter { wanted.contains($0.sample.id) }
+                _ = try await merge(EnumerationPage(samples: found, cursor: nil))
+            } catch is PeerError {
+                break
+            }
+            read.formUnion(wanted)
+        }
+        let done = links.filter { read.contains($0.sample) }
+        if done.isEmpty { return }
+        try await update { txn, _ in
+            for link in done where try txn.link(peer: name, sample: link.sample) == link { try txn.removeLink(link) }
+        }
+    }
+
+    /// Returns the peer's samples of a type that start at a time.
+    private func shown(_ type: SampleType, at start: Instant) async throws -> [PulledSample] {
+        var samples: [PulledSample] = []
+        var cursor: [UInt8]?
+        repeat {
+            try Task.checkCancellation()
+            try await holdLease()
+            let window = TimeRange(from: start, to: Instant(nanoseconds: start.nanoseconds + 1))
+            let page = try await peer.enumerate(
+                EnumerationRequest(type: type, window: window, cursor: cursor, limit: options.shortPage))
+            samples += page.samples
+            cursor = page.cursor
+        } while cursor != nil
+        return samples
     }
 
     private func reconcile(

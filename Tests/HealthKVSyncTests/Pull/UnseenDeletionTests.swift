@@ -117,6 +117,17 @@ struct UnseenDeletionTests {
         for _ in 0..<3 { try await again.sync() }
         #expect(try second.weights.isEmpty && second.held.isEmpty)
         #expect(try hub.blockingRead { try $0.sample(id: id) } == nil)
+        // It lives again, and Health, which may not be written to, tells of the deletion once more.
+        health.set(writing: .denied, of: .bodyMass)
+        var next = Sample(.bodyMass, 73, .kilogram, at: clock.now, id: id)
+        next.version = 5
+        let restored = next
+        try await hub.write { _ = try $0.save(restored) }
+        for _ in 0..<2 { try await again.sync() }
+        health.invalidateAnchors()
+        for _ in 0..<2 { try await again.sync() }
+        #expect(try second.weights == [73])
+        #expect(try hub.blockingRead { try $0.sample(id: id) } != nil)
         try hub.close()
         try second.finish()
     }

@@ -36,27 +36,6 @@ struct FeedTests {
         func finish() throws { for store in [here, there] { try store.close() } }
     }
 
-    @Test("The status tells that something was not sent yet to another store, and nothing of what that store brought")
-    func unsent() async throws {
-        let pair = try await Pair()
-        func hasUnsent() throws -> Bool? { try pair.engine.status().peers["there"]?.hasUnsent }
-        #expect(try hasUnsent() == false)
-        try pair.save(70)
-        #expect(try hasUnsent() == true)
-        pair.peer.set { _ in .failed(reason: "no network") }
-        _ = try await pair.engine.sync()
-        #expect(try hasUnsent() == true)
-        pair.peer.set { _ in nil }
-        pair.clock.advance(seconds: 3_600)
-        _ = try await pair.engine.sync()
-        #expect(try hasUnsent() == false)
-        let brought = Sample(.bodyMass, 71, .kilogram, at: pair.clock.now)
-        _ = try await pair.there.write { try $0.save(brought) }
-        _ = try await pair.engine.sync()
-        #expect(try pair.isEqual && hasUnsent() == false)
-        try pair.finish()
-    }
-
     @Test("C13: an edit that the other store takes replaces the operation that it refused") func replacedRefusal()
         async throws
     {
