@@ -125,7 +125,7 @@ let package = Package(
         .testTarget(
             name: "HealthKVTests",
             dependencies: ["HealthKV", "PageReader", "ColumnFormat", "LMDB", "Salvage", "TestSupport"],
-            exclude: ["Golden/v1", "Golden/v1-chunk-commits", "Golden/v1-sessions"],
+            exclude: ["Golden/v1", "Golden/v2"],
             swiftSettings: shared),
         .testTarget(
             name: "HealthKitSimulatorTests", dependencies: ["HealthKitSimulator", "TestSupport"],

@@ -13,6 +13,8 @@ public struct FormatError: Error, Hashable, Sendable {
         /// A version above the version that this release writes, or a flag that it reserves: a newer release wrote the
         /// value.
         case newer
+        /// A version of before the first release, which is not read any more.
+        case older
         /// A field outside its bounds.
         case invalid
         /// A cipher sealed the body, and this release cannot open it.
@@ -31,6 +33,11 @@ public struct FormatError: Error, Hashable, Sendable {
 }
 
 extension FormatError {
+    /// The error of a version that is not the one that this release reads and writes.
+    public init(ofVersion version: UInt32, current: UInt32, _ field: String) {
+        self.init(version > current ? .newer : version == 0 ? .unknown : .older, field)
+    }
+
     /// Whether the value is intact but only a newer release can read it. This is not damage.
     public var isOfNewerRelease: Bool { code == .newer || code == .sealed }
 }
@@ -43,6 +50,7 @@ extension FormatError: CustomStringConvertible {
         case .misplaced: "the value does not belong here (\(field))"
         case .unknown: "the value holds an unknown \(field)"
         case .newer: "the value has a newer \(field)"
+        case .older: "the value has an older \(field)"
         case .invalid: "the \(field) is out of bounds"
         case .sealed: "the \(field) is sealed by a cipher"
         }

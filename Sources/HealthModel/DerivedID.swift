@@ -7,7 +7,7 @@ public enum DerivedID {
     public struct Prefix: Hashable, Sendable {
         /// The hash of the type's identifier.
         public let type: UInt64
-        /// The hash of the source's bundle and name.
+        /// The hash of the source's bundle, or of its name if it has none: an app that gets a new name stays the same.
         public let source: UInt64
 
         /// Computes the hashes for samples of a type and source.
@@ -17,7 +17,7 @@ public enum DerivedID {
             self.type = hash.value
             hash = WordHash(seed: 2)
             hash.mix(source.bundle)
-            hash.mix(source.name)
+            hash.mix(source.bundle.isEmpty ? source.name : "")
             self.source = hash.value
         }
     }

@@ -80,6 +80,7 @@ public struct Salvage {
             throw Refusal.noPages
         }
         var best = try metas.newest.map { try TreeSurvey(file, $0, rules, step) }
+        if let other = best?.otherFormat { throw other }
         let ofMeta = best
         var hasMeta = best != nil
         var isReloaded = false

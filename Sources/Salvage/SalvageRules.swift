@@ -23,6 +23,8 @@ public struct SalvageRules: Sendable {
     let sessionsKey: [UInt8]
     /// Returns what a header says; `nil` for bytes that are none.
     let facts: @Sendable ([UInt8]) -> HeaderFacts?
+    /// Returns the error of a header that another release wrote, in its own format; `nil` for any other bytes.
+    let otherFormat: @Sendable ([UInt8]) -> FormatError?
     /// Returns the last commits of the sessions in a record of them; `nil` for bytes that are none.
     let ended: @Sendable ([UInt8]) -> [CommitStamp]?
     /// Returns what a record adds to the sum; `nil` if the sum leaves it out.
@@ -35,12 +37,13 @@ public struct SalvageRules: Sendable {
     public init(
         headerKey: [UInt8], sessionsKey: [UInt8], mends: Bool, asksSessions: Bool,
         facts: @escaping @Sendable ([UInt8]) -> HeaderFacts?,
+        otherFormat: @escaping @Sendable ([UInt8]) -> FormatError?,
         ended: @escaping @Sendable ([UInt8]) -> [CommitStamp]?,
         term: @escaping @Sendable (TableCode, [UInt8], UInt64) -> UInt64?
     ) {
         (self.headerKey, self.sessionsKey) = (headerKey, sessionsKey)
         (self.mends, self.asksSessions) = (mends, asksSessions)
-        (self.facts, self.ended, self.term) = (facts, ended, term)
+        (self.facts, self.otherFormat, self.ended, self.term) = (facts, otherFormat, ended, term)
     }
 }
 

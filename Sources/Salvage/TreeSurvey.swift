@@ -18,6 +18,8 @@ struct TreeSurvey {
     private(set) var found: [TableCode: Int] = [:]
     /// The greatest commit of a whole value.
     private(set) var lastCommit = CommitStamp(commit: 0, session: 0)
+    /// Why the header cannot be read, if another release wrote it. Then nothing is damaged.
+    private(set) var otherFormat: FormatError?
 
     /// - Parameter step: called before each value; an error that it throws ends the survey.
     init(_ file: PageFile, _ meta: Meta, _ rules: SalvageRules, _ step: () throws -> Void) throws {
@@ -30,6 +32,7 @@ struct TreeSurvey {
         var misplaced: [FoundValue] = []
         var mending = Mending()
         var failure: PageFileError?
+        var otherFormat: FormatError?
         walk = try SnapshotWalk(file, meta, options: options, visits: { TableCode(name: $0) != nil }) { entry in
             try step()
             let table = TableCode(name: entry.table)!
@@ -40,6 +43,7 @@ struct TreeSurvey {
             var value = FoundValue(
                 table: table, key: entry.key, stamp: StoredValue.stamp(head: bytes.rawBytes), offset: entry.offset,
                 count: bytes.count, origin: .tree)
+            if table == .meta, entry.key == rules.headerKey { otherFormat = rules.otherFormat(bytes) }
             if !ValueCheck.isSound(bytes, table, key: entry.key) {
                 // Another value may own these pages.
                 lies.insert(entry.offset / UInt64(meta.pageSize))
@@ -65,6 +69,7 @@ struct TreeSurvey {
             sum &+= rules.term(table, entry.key, stamp.commit) ?? 0
         }
         if let failure = failure ?? walk.failure { throw failure }
+        self.otherFormat = otherFormat
         (self.damaged, self.facts, self.found, lastCommit) = (damaged, facts, found, last)
         if let known = facts?.recordSum { isOfOneState = known == sum }
         for hole in walk.holes {

@@ -54,8 +54,8 @@ import Testing
 
     @Test("Derived ids have not changed: another program computed them from the description of the format")
     func golden() {
-        #expect(id().description == "649489B6-E64A-88EC-9800-0197CF678C78")
-        #expect(id(multiplicity: 1).description == "649489B6-E64A-88EC-9800-0037C576BE80")
+        #expect(id().description == "649489B6-E64A-88EC-9800-02A7C065D8F0")
+        #expect(id(multiplicity: 1).description == "649489B6-E64A-88EC-9800-03DC73188C8F")
         let earliest = Instant.earliest.nanoseconds
         let weight = id(
             .bodyMass, start: earliest, end: earliest, value: 72.4, source: SourceIdentity(name: "Zo\u{EB}"))
@@ -85,12 +85,14 @@ import Testing
         let ids = [
             id(), id(.bodyMass), id(start: 700_000_000_000_000_001), id(end: 700_000_060_000_000_001), id(value: 12.5),
             id(multiplicity: 1), id(multiplicity: 2), id(source: SourceIdentity(name: "Phone")),
-            id(source: SourceIdentity(bundle: "com.apple.health.1", name: "phone")), id(value: -0.0), id(value: 0),
+            id(source: SourceIdentity(bundle: "com.apple.health", name: "Phone")), id(value: -0.0), id(value: 0),
             id(value: .nan), id(value: Double(nan: 3, signaling: false)),
-            // The boundary between two texts is part of the content.
-            id(source: SourceIdentity(bundle: "com.apple.health.1P", name: "hone")),
+            // A bundle is no name.
+            id(source: SourceIdentity(name: "com.apple.health.1")),
         ]
         #expect(Set(ids).count == ids.count)
+        // An app that gets a new name is the same app.
+        #expect(id(source: SourceIdentity(bundle: "com.apple.health.1", name: "Telefon")) == id())
     }
 
     @Test("The same weight in another unit gets the same id; a type without canonical unit uses the value as entered")

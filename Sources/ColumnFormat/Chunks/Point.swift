@@ -130,7 +130,7 @@ public struct ChunkKey: Hashable, Sendable, Comparable {
     /// A key that sorts after every stored key of the chunk and before those of the next chunk.
     public var behindStored: [UInt8] { stored(commit: .max) }
 
-    /// Returns the commit in the key of a hot value; `nil` for a key without a commit.
+    /// Returns the commit in the key of a hot value; `nil` for another key.
     public static func commit(_ stored: RawSpan) -> UInt64? {
         stored.byteCount == storedByteCount ? stored.loadBigEndian(byteCount, as: UInt64.self) : nil
     }

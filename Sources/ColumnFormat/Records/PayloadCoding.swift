@@ -157,7 +157,6 @@ public enum OriginalCoding {
         let isUserEntered = try reader.read(UInt8.self) != 0
         let metadata = try MetadataCoding.read(&reader)
         let version = try reader.read(Int64.self)
-        // Originals from before the introduction of clocks have none.
         let clock = reader.isAtEnd ? nil : try ReversionCoding.clock(&reader)
         guard reader.isAtEnd else { throw FormatError(.invalid, "original") }
         return Sample.Original(

@@ -105,7 +105,7 @@ public struct StoredValue: ~Escapable {
         }
         let version = span.load(1, as: UInt8.self)
         guard version == FormatVersion.current else {
-            throw FormatError(version > FormatVersion.current ? .newer : .unknown, "format version")
+            throw FormatError(ofVersion: UInt32(version), current: UInt32(FormatVersion.current), "format version")
         }
         guard span.load(0, as: UInt8.self) == table.rawValue else { throw FormatError(.misplaced, "table") }
         let flags = span.load(StoredValue.flagsOffset, as: UInt8.self)

@@ -36,5 +36,5 @@ public enum TableCode: UInt8, Sendable, CaseIterable {
 
 /// The format that this release writes and reads.
 public enum FormatVersion {
-    public static let current: UInt8 = 1
+    public static let current: UInt8 = 2
 }

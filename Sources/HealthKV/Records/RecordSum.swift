@@ -14,8 +14,6 @@ enum RecordSum {
     static func covers(_ table: TableCode, _ key: [UInt8]) -> Bool {
         switch table {
         case .details, .meta: false
-        // A chunk that was written by an older version has no commit in its key.
-        case .chunks: ChunkKey.commit(key.rawBytes) != nil
         case .identity: key.first != IdentityPartition.blockTag
         default: true
         }

@@ -24,6 +24,8 @@ public struct StoreError: Error, Sendable {
         public static let notAStore = Code(rawValue: "notAStore")
         /// The store was written by a newer release.
         public static let newerFormat = Code(rawValue: "newerFormat")
+        /// The store was written before the first release, in a format that is not read any more.
+        public static let olderFormat = Code(rawValue: "olderFormat")
         /// Bytes in the store do not say what they should.
         public static let damaged = Code(rawValue: "damaged")
         /// The store is closed.
@@ -124,6 +126,7 @@ extension StoreError: CustomStringConvertible {
         case .noStore: "Check the path, or allow the store to be created."
         case .notAStore: "Choose an empty folder or one that holds a store."
         case .newerFormat: "Update the software that reads it."
+        case .olderFormat: "Write it out with `kvinspect dump --all` of the version that wrote it, and load that."
         case .damaged:
             "Keep a copy of the folder first; `kvinspect check` lists the damage, and `kvinspect repair` saves what it can."
         case .closed: "Open the store again."
@@ -211,6 +214,9 @@ extension StoreError {
         switch error {
         case let error as FormatError where error.isOfNewerRelease:
             return StoreError(.newerFormat, path: path, "A newer release wrote the store", underlying: error)
+        case let error as FormatError where error.code == .older:
+            return StoreError(
+                .olderFormat, path: path, "The store has a format of before the first release", underlying: error)
         case let error as FormatError:
             return StoreError(.damaged, path: path, "The store is damaged", underlying: error)
         case let error as ModelError:

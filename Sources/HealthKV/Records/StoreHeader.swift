@@ -7,7 +7,7 @@ import LMDB
 /// It holds LMDB's transaction id, because LMDB's own meta pages carry no checksum: opening compares the two.
 struct StoreHeader: Sendable, Equatable {
     static let key: [UInt8] = Array("header".utf8)
-    static let formatVersion: UInt32 = 1
+    static let formatVersion = UInt32(FormatVersion.current)
     /// Replaces the format version once another file has taken the place of this one.
     private static let retired: UInt32 = .max
 
@@ -37,7 +37,7 @@ struct StoreHeader: Sendable, Equatable {
     var believedTime: Int64 = 0
     /// The types whose shadowing of duplicates at one time differs from the catalog.
     var shadowing: [UInt32: Bool] = [:]
-    /// The sum over the short records; `nil` in a store that was written before the sum existed, until it is rebuilt.
+    /// The sum over the short records; `nil` until it is counted, such as in a repaired file.
     var recordSum: UInt64? = 0
     /// The mark of the newest change record; 0 while there is none.
     var mark: UInt64 = 0
@@ -96,7 +96,7 @@ struct StoreHeader: Sendable, Equatable {
         var record = try RecordReader(span, table: .meta, key: StoreHeader.key)
         let version = try record.read(UInt32.self)
         guard version == StoreHeader.formatVersion else {
-            throw FormatError(version > StoreHeader.formatVersion ? .newer : .unknown, "format version of the store")
+            throw FormatError(ofVersion: version, current: StoreHeader.formatVersion, "format version of the store")
         }
         storeID = try record.readID()
         replica = try record.read(UInt32.self)
@@ -117,13 +117,22 @@ struct StoreHeader: Sendable, Equatable {
         guard commit < StoreHeader.countLimit, transaction < StoreHeader.countLimit, recentEntries < 1 << 31,
             intents < 1 << 31, prunedCommit < StoreHeader.countLimit
         else { throw FormatError(.invalid, "header of the store") }
-        believedTime = prunedAt
-        // A header that was written before the sum, the mark, or the believed time existed ends before it.
-        recordSum = record.isAtEnd ? nil : try record.read(UInt64.self)
-        guard !record.isAtEnd else { return }
+        recordSum = try record.read(UInt64.self)
         if try record.read(UInt8.self) == 0 { recordSum = nil }
         mark = try record.read(UInt64.self)
-        if !record.isAtEnd { believedTime = try record.read(Int64.self) }
+        believedTime = try record.read(Int64.self)
+    }
+
+    /// Returns why a header cannot be read, if another release wrote it; `nil` for any other bytes.
+    static func otherFormat(_ span: RawSpan) -> FormatError? {
+        do throws(FormatError) {
+            var record = try RecordReader(span, table: .meta, key: key)
+            if try record.read(UInt32.self) == retired { return nil }
+            _ = try StoreHeader(span)
+            return nil
+        } catch {
+            return error.isOfNewerRelease || error.code == .older ? error : nil
+        }
     }
 
     /// Turns the file into another replica with a new epoch. Then its writes are not taken for writes of the original,

@@ -30,6 +30,7 @@ struct Repair {
                     HeaderFacts(transaction: $0.transaction, stamp: $0.stamp, recordSum: $0.recordSum)
                 }
             },
+            otherFormat: { StoreHeader.otherFormat($0.rawBytes) },
             ended: { try? SessionTable.ended($0.rawBytes) },
             term: { table, key, commit in
                 RecordSum.covers(table, key) ? RecordSum.term(table, key, commit: commit) : nil
@@ -72,6 +73,8 @@ struct Repair {
                     error == .noPages
                         ? "Nothing can be saved: no page of data.mdb is left"
                         : "Nothing can be saved: no page leads to the tables of a store")
+            } catch let error as FormatError {
+                throw StoreError.wrap(error, path: folder)
             } catch let error as PageFileError where error.isOfSystem {
                 throw StoreError.unreadable(folder, error)
             }

@@ -239,10 +239,7 @@ extension ChangeRecord {
             let ordinal = try record.read(UInt32.self)
             removals.append(Removal(ordinal: ordinal, scope: try Intent.Scope(&record)))
         }
-        // A record written before marks existed ends here.
-        if record.isAtEnd { return }
         mark = try record.read(UInt64.self)
-        if record.isAtEnd { return }
         since = try record.read(UInt64.self)
         guard since <= commit else { throw FormatError(.invalid, "first commit") }
         if record.isAtEnd { return }

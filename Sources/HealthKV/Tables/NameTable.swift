@@ -77,15 +77,11 @@ enum NameTable {
     static func number(
         of source: SourceIdentity, _ hashKey: KeyedHash, _ view: View, _ tables: OpenTables
     ) throws -> UInt32? {
-        // A store that was written before sources were found by bundle alone has them under bundle and name.
-        for bytes in [NameCoding.key(of: source), NameCoding.encode(source: source)] {
-            let key = NameTable.reverseKey(.source, bytes, hashKey)
-            guard let span = try view.get(tables[.namesReverse], key) else { continue }
-            let entry = try NameTable.read(span, .namesReverse, key: key)
-            guard try NameCoding.source(entry.1) == source else { throw FormatError(.invalid, "name") }
-            return entry.0
-        }
-        return nil
+        let key = NameTable.reverseKey(.source, NameCoding.key(of: source), hashKey)
+        guard let span = try view.get(tables[.namesReverse], key) else { return nil }
+        let entry = try NameTable.read(span, .namesReverse, key: key)
+        guard try NameCoding.source(entry.1) == source else { throw FormatError(.invalid, "name") }
+        return entry.0
     }
 
     /// Returns the numbers of a kind, ascending.

@@ -88,17 +88,8 @@ extension RegisteredPeer: SyncRecord {
         registered = Instant(nanoseconds: try record.read(Int64.self))
         lastSeen = Instant(nanoseconds: try record.read(Int64.self))
         let place = try record.readOptionalText().flatMap { ChangeToken($0) }
-        let known = place.map { FeedMark(place: $0, time: lastSeen) }
-        // A record written before queues existed ends here. One written before there were two marks has one for both.
-        (read, sent) = (known, known)
-        if record.isAtEnd { return }
         isRetired = try record.read(UInt8.self) != 0
         queue = try RegisteredPeer.queue(from: &record)
-        // A database reads nothing by itself.
-        if record.isAtEnd {
-            if queue != nil { read = nil }
-            return
-        }
         read = FeedMark(place: place, time: try record.read(Int64.self))
         let placeSent = try record.readOptionalText().flatMap { ChangeToken($0) }
         sent = FeedMark(place: placeSent, time: try record.read(Int64.self))
@@ -187,7 +178,7 @@ extension PendingOperation: SyncRecord {
             state: state,
             reason: try record.readText())
         self.sequence = sequence
-        let flags: UInt8 = record.isAtEnd ? (attempts > 0 ? 1 : 0) : try record.read(UInt8.self)
+        let flags = try record.read(UInt8.self)
         (isSent, isReceived) = (flags & 1 != 0, flags & 2 != 0)
         accessType = record.isAtEnd ? nil : SampleType(try record.readText())
     }

@@ -70,8 +70,9 @@ import TestSupport
         let bytes = value([[1]])
         #expect(failure { _ = try StoredValue(bytes.rawBytes, table: .meta) }?.code == .misplaced)
         #expect(failure { try StoredValue(bytes.rawBytes, table: .names).expect(key: [9, 8]) }?.code == .misplaced)
-        for (offset, byte, code) in [(1, 2, FormatError.Code.newer), (1, 0, .unknown), (2, 1, .sealed), (2, 6, .newer)]
-        {
+        for (offset, byte, code) in [
+            (1, 3, FormatError.Code.newer), (1, 1, .older), (1, 0, .unknown), (2, 1, .sealed), (2, 6, .newer),
+        ] {
             var changed = bytes
             changed[offset] = UInt8(byte)
             let forged = try #require(Forgery.resealed(changed))

@@ -42,9 +42,9 @@ enum GoldenHistory {
         return batch
     }
 
-    /// The release that wrote the golden file took a value that is not finite, and later ones do not.
-    static let notFinite = Sample(
-        .basalEnergyBurned, .nan, .kilojoule, from: .earliest, to: .distantFuture, source: phone, id: id(900_003))
+    /// A sample of unknown duration.
+    static let openEnded = Sample(
+        .basalEnergyBurned, 1, .kilojoule, from: .earliest, to: .distantFuture, source: phone, id: id(900_003))
 
     /// Samples with every field, special values and both kinds of identity.
     static var singles: [Sample] {
@@ -58,11 +58,9 @@ enum GoldenHistory {
             ], group: "morning")
         full.count = 3
         let shadowed = Sample(.bodyMass, 72.5, .kilogram, at: Instant(nanoseconds: 1), source: phone, id: id(900_002))
-        var finite = notFinite
-        finite.quantity.value = 1
         let custom = Sample(
             SampleType("com.example.custom"), -0.0, .percent, at: Instant.latest - 1, source: phone, id: id(900_004))
-        return [full, shadowed, finite, custom]
+        return [full, shadowed, openEnded, custom]
     }
 
     /// Makes the golden store: an import, single samples, edits and deletions.

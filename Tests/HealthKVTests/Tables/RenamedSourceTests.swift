@@ -56,6 +56,39 @@ struct RenamedSourceTests {
         }
     }
 
+    @Test("C33: a batch without ids that an app imports again under another name adds nothing, and brings nothing back")
+    func batches() throws {
+        try withStore { store throws in
+            func steps(_ source: Source, days: Range<Int>) -> SampleBatch {
+                var batch = SampleBatch()
+                let kind = batch.kind(.stepCount, .count, source: source)
+                for day in days {
+                    // Two of a day are alike.
+                    for _ in 0..<2 { batch.append(kind: kind, start: .day(day), end: .day(day) + 60, value: 7) }
+                }
+                return batch
+            }
+            #expect(try store.importBatch(steps(old, days: 0..<10)).inserted == 20)
+            try store.write { txn in _ = try txn.delete(id: txn.samples(of: .stepCount)[4].id) }
+            let ids = try store.read { try Set($0.samples(of: .stepCount).map(\.id)) }
+            let again = try store.importBatch(steps(new, days: 0..<12))
+            #expect((again.inserted, again.unchanged, again.vetoed) == (4, 19, 1))
+            try store.read { txn in
+                let all = try txn.samples(of: .stepCount)
+                #expect(all.count == 23 && ids.isSubset(of: all.map(\.id)))
+                // What was there keeps the name that it was written under.
+                #expect(
+                    all.map(\.source.name) == Array(repeating: "Scale", count: 19) + Array(repeating: "Waage", count: 4)
+                )
+            }
+            // A third name, against chunks that hold rows of two.
+            var third = new
+            third.name = "Balance"
+            #expect(try store.importBatch(steps(third, days: 0..<12)).inserted == 0)
+            try store.expectClean()
+        }
+    }
+
     @Test(
         "C33: a meal that its app saves again under another name is the same meal: no nutrient doubles, and it goes as one",
         arguments: [true, false])

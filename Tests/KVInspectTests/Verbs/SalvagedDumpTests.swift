@@ -60,7 +60,7 @@ struct SalvagedDumpTests {
         let json = try run.json()
         #expect(run.code == 2 && json["damaged"] as? Bool == true && run.errors.contains("is damaged: "))
         #expect(json["identity"] as? String == sound["identity"] as? String)
-        #expect(json["format_version"] as? Int == 1)
+        #expect(json["format_version"] as? Int == 2)
         let metas = try #require(json["metas"] as? [[String: Any]])
         #expect(metas.count == 2 && metas[1]["state"] as? String == "unreadable")
         #expect((json["file"] as? [String: Any])?["bytes"] is Int)
