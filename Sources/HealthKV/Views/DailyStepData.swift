@@ -7,7 +7,7 @@ import HealthModel
 
 /// The origin of the number of a day (SEMANTICS C35).
 public enum DayAnswer: Sendable, Hashable, Codable {
-    /// A complete total that a peer gave.
+    /// A complete total that a peer gave, and what was written here that the peer does not hold.
     case total(peer: PeerID)
     /// Merged samples of some sources; the sources are in the order of their names.
     case samples([SourceIdentity])

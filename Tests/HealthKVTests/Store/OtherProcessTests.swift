@@ -1,3 +1,4 @@
+import Foundation
 import LMDB
 import TestSupport
 import Testing
@@ -7,14 +8,16 @@ import Testing
 /// What an app's extension hears of the app's commits, in a folder that they share. The extension is a process of its
 /// own and opens the store for reading only.
 @Suite struct OtherProcessTests {
-    private static let commits = 20
+    /// On a machine that does nothing else, `HEALTHKV_QUIET=1` asks for more.
+    private static let isQuiet = ProcessInfo.processInfo.environment["HEALTHKV_QUIET"] == "1"
+    private static let commits = isQuiet ? 200 : 20
     /// How many of the commits must be heard of in time: on a busy machine a processor may come late.
-    private static let inTime = 15
+    private static let inTime = isQuiet ? 198 : 15
     /// How often all commits are tried: a machine may be busy for seconds.
     private static let series = 3
 
     @Test(
-        "Of twenty commits of another process, a read-only observer hears of fifteen within a tenth of a second, woken or not",
+        "Of the commits of another process, a read-only observer hears within a tenth of a second, woken or not",
         arguments: [true, false])
     func lag(isWoken: Bool) async throws {
         var slowest: [Duration] = []
@@ -23,7 +26,8 @@ import Testing
             slowest.append(lags[OtherProcessTests.inTime - 1])
             if slowest.last! < .milliseconds(100) { break }
         }
-        #expect(slowest.last! < .milliseconds(100), "the lag of the fifteenth commit in each series: \(slowest)")
+        let place = "\(OtherProcessTests.inTime) of \(OtherProcessTests.commits)"
+        #expect(slowest.last! < .milliseconds(100), "the lag at place \(place) in each series: \(slowest)")
     }
 
     /// How long after each commit of this process another one heard of it.

@@ -137,6 +137,8 @@ import Testing
             #expect(try store.save(early) == .replaced)
             let trend = try store.read { try $0.weightTrend(calendar: calendar("UTC")) }
             #expect(trend.map(\.value) == [79] && trend[0].movingAverage == 79)
+            let last = try store.read { try $0.weightTrend(calendar: calendar("UTC"), entry: .lastStart) }
+            #expect(last.map(\.value) == [81] && last[0].movingAverage == 81)
         }
     }
 

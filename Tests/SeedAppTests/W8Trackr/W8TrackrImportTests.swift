@@ -18,12 +18,30 @@ import Testing
         return steps
     }
 
-    @Test("Before an import the app can query how much there is, and the query stores nothing")
+    /// Switches syncing on for a person who has weights in Health, with the engine running, and leaves the app open for
+    /// hours without an answer to its question.
+    private func waitForAnswer(_ bench: AppBench, days: Int) async throws {
+        try weigh(bench, days: days)
+        bench.device.answerRequests(.allow)
+        bench.sync.start()
+        try await bench.sync.enable(AppBench.health)
+        try await bench.sync.authorize(AppBench.health)
+        for _ in 0..<3 {
+            bench.clock.advance(by: 3_600)
+            try await bench.sync.enterForeground()
+            try await bench.refresh()
+        }
+    }
+
+    @Test("With syncing switched on, the app can ask about so many entries; until it is answered none of them comes")
     func prompt() async throws {
-        try await withApp(.weightTracker) { bench in
-            try weigh(bench, days: 12)
+        try await withApp(.weightTracker.askingForHistory, answer: nil) { bench in
+            try await waitForAnswer(bench, days: 12)
+            #expect(try bench.status.historyToAsk == [.bodyMass])
             #expect(try await bench.sync.importPreview(AppBench.health) == [.bodyMass: 12])
             #expect(try bench.samples(.bodyMass).isEmpty)
+            _ = try await importAll(bench, .all)
+            #expect(try bench.samples(.bodyMass).count == 12 && bench.status.historyToAsk.isEmpty)
         }
     }
 
@@ -54,15 +72,19 @@ import Testing
         }
     }
 
-    @Test("With the import skipped, existing samples are not stored, and later ones are")
+    @Test("With the import skipped, existing samples are never stored, and later ones are")
     func skips() async throws {
-        try await withApp(.weightTracker) { bench in
-            try weigh(bench, days: 5)
+        try await withApp(.weightTracker.askingForHistory, answer: nil) { bench in
+            try await waitForAnswer(bench, days: 5)
             _ = try await importAll(bench, .fromNowOn)
-            #expect(try bench.samples(.bodyMass).isEmpty)
+            #expect(try bench.samples(.bodyMass).isEmpty && bench.status.historyToAsk.isEmpty)
             bench.clock.advance(by: 3_600)
             try bench.scale.record("BodyMass", 79, "kg", from: bench.clock.now)
             try await bench.refresh()
+            #expect(try bench.samples(.bodyMass).map(\.quantity.value) == [79])
+            // The monthly rescan reads everything again.
+            bench.clock.advance(by: 40 * 86_400)
+            try await bench.sync.enterForeground()
             #expect(try bench.samples(.bodyMass).map(\.quantity.value) == [79])
         }
     }
