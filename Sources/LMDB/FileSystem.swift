@@ -217,6 +217,9 @@ public enum FileSystem {
         return unsafe String(cString: folder)
     }
 
+    /// The number of this process.
+    public static var processID: Int32 { getpid() }
+
     /// Nanoseconds since an arbitrary moment, by a clock that cannot be set.
     public static var monotonicNanoseconds: Int64 {
         var time = timespec()

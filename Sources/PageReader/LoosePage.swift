@@ -82,6 +82,18 @@ extension TreeRecord {
 extension PageFile {
     /// Returns the value of a key in a tree; `nil` if there is none, or if a page on the way is damaged.
     public func value(of key: [UInt8], in record: TreeRecord, pageSize: Int) -> [UInt8]? {
+        guard let place = place(of: key, in: record, pageSize: pageSize), let size = try? size(),
+            UInt64(place.count) <= size
+        else { return nil }
+        var value = [UInt8](repeating: 0, count: place.count)
+        return (try? read(at: place.offset, into: &value)) == nil ? nil : value
+    }
+
+    /// Returns where in the file the value of a key begins, and its length; `nil` if there is no such key, or if a page
+    /// on the way to it is damaged.
+    public func place(
+        of key: [UInt8], in record: TreeRecord, pageSize: Int
+    ) -> (offset: UInt64, count: Int)? {
         var (number, scratch): (UInt64, [UInt32]) = (record.root, [])
         var bytes = [UInt8](repeating: 0, count: pageSize)
         for level in 1...max(1, min(record.depth, TreeRecord.depthLimit)) {
@@ -103,14 +115,10 @@ extension PageFile {
             let entry = page.entry(index)
             guard compareKeys(bytes, entry.key, key, key.indices) == 0, !entry.isTree else { return nil }
             switch entry.place {
-            case .inline(let offset): return bytes.part(offset..<offset + entry.valueSize)
+            case .inline(let offset): return (number * UInt64(pageSize) + UInt64(offset), entry.valueSize)
             case .overflow(let first):
-                guard first < .max / UInt64(pageSize), let size = try? size(), UInt64(entry.valueSize) <= size else {
-                    return nil
-                }
-                var value = [UInt8](repeating: 0, count: entry.valueSize)
-                let offset = first * UInt64(pageSize) + UInt64(NodePage.header)
-                return (try? read(at: offset, into: &value)) == nil ? nil : value
+                guard first < .max / UInt64(pageSize) else { return nil }
+                return (first * UInt64(pageSize) + UInt64(NodePage.header), entry.valueSize)
             }
         }
         return nil

@@ -242,8 +242,22 @@ struct ExportReader {
             keepOut(bytes, &sink)
             if isMended { sink.report.mended += 1 }
         } catch let refusal as RecordReader.Refusal {
+            if isUnwanted(element, bytes, &sink) { return }
             try reject(bytes, element.range, refusal.reason, &sink, quarantine)
         }
+    }
+
+    /// Returns `true` for a record that cannot be read and that nobody wants, as its type or its source says, and
+    /// counts it as skipped.
+    private mutating func isUnwanted(
+        _ element: ExportElement, _ bytes: borrowing Span<UInt8>, _ sink: inout RecordSink
+    ) -> Bool {
+        guard let node = element.nodes.first, TopLevel.name(bytes, node.name) == .record,
+            !records.mayBeWanted(element, bytes, sink.wanted)
+        else { return false }
+        sink.report.read += 1
+        sink.report.skipped += 1
+        return true
     }
 
     /// Counts what stands within the element that the scanner holds and is not taken: elements of unknown kinds below
@@ -428,8 +442,9 @@ struct ExportReader {
     private mutating func mend(
         _ bytes: borrowing Span<UInt8>, _ range: Range<Int>, _ sink: inout RecordSink, _ quarantine: Quarantine
     ) throws {
+        let element = ElementMender().mend(bytes, in: range)
         do {
-            guard let element = ElementMender().mend(bytes, in: range), let node = element.nodes.first else {
+            guard let element, let node = element.nodes.first else {
                 throw RecordReader.Refusal(reason: "it is broken")
             }
             var isMended = true
@@ -445,6 +460,7 @@ struct ExportReader {
             sink.report.mended += 1
             countLongTexts(&sink)
         } catch let refusal as RecordReader.Refusal {
+            if let element, isUnwanted(element, bytes, &sink) { return }
             try reject(bytes, range, refusal.reason, &sink, quarantine)
         }
     }

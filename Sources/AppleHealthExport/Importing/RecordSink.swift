@@ -4,7 +4,7 @@ import HealthKV
 struct RecordSink {
     private var batcher = HistoryBatcher()
     private let writer: HistoryWriter?
-    private let wanted: WantedRecords
+    let wanted: WantedRecords
     /// Samples with everything that a store knows of them.
     private var exact = SampleBatch()
     private var exactWeight = 0

@@ -44,6 +44,20 @@ struct RecordReader {
         return record
     }
 
+    /// Returns `false` for a record whose type or source says that it is not wanted, whatever else is wrong with it.
+    mutating func mayBeWanted(
+        _ element: ExportElement, _ bytes: borrowing Span<UInt8>, _ wanted: WantedRecords
+    ) -> Bool {
+        let node = element.nodes[0]
+        func isAny<Value>(_ set: Set<Value>?, _ name: ExportName, _ value: (String) -> Value) -> Bool {
+            var isDamaged = false
+            guard let set, let text = text(name, element, node, bytes, &isDamaged), !isDamaged, !text.contains("<")
+            else { return true }
+            return set.contains(value(text))
+        }
+        return isAny(wanted.types, .type) { SampleType($0) } && isAny(wanted.sources, .sourceName) { $0 }
+    }
+
     /// Reads start and end.
     func times(
         _ element: ExportElement, _ node: ExportNode, _ bytes: borrowing Span<UInt8>

@@ -13,6 +13,8 @@ final class CheckLog {
     private(set) var oddTypes: Set<UInt32> = []
     /// The findings about chunks, by their indices.
     private var chunks: [(index: Int, key: ChunkKey)] = []
+    /// The findings about values, by their indices.
+    private var values: [(index: Int, table: TableCode, key: [UInt8])] = []
     /// The number of the current record in its table.
     private var record = 0
 
@@ -38,7 +40,11 @@ final class CheckLog {
         let finding = Finding(
             kind: kind, table: table.name, detail: detail, reference: reference ?? key.map { CheckLog.reference($0) })
         guard let place = report.add(finding, limit: limit) else { return }
-        if place.replaces { chunks.removeAll { $0.index == place.index } }
+        if place.replaces {
+            chunks.removeAll { $0.index == place.index }
+            values.removeAll { $0.index == place.index }
+        }
+        if let key { values.append((place.index, table, key)) }
         if let key, table == .chunks || table == .details, let chunk = CheckLog.chunkKey(key) {
             chunks.append((place.index, chunk))
         }
@@ -64,6 +70,17 @@ final class CheckLog {
             }
             report.findings[index].samples = Finding.Samples(
                 type: type, starts: CheckLog.starts(from: key.lower, to: upper), count: count)
+        }
+    }
+
+    /// Adds to the findings about values on which page each value begins.
+    func locatePages(_ inspection: PageInspection) {
+        guard let walk = inspection.walk, let pageSize = inspection.metas.pageSize else { return }
+        for (index, table, key) in values {
+            guard let record = walk.tables.first(where: { $0.name == table.name })?.record,
+                let place = inspection.file.place(of: key, in: record, pageSize: pageSize)
+            else { continue }
+            report.findings[index].page = place.offset / UInt64(pageSize)
         }
     }
 

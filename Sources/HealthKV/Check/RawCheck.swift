@@ -77,7 +77,7 @@ struct RawCheck: ~Copyable {
         } catch {
             add(
                 Finding.Kind(error, else: RawCheck.kind(code)), entry.table, "\(place(code)): \(error)",
-                key: entry.key, page: entry.number)
+                key: entry.key, page: entry.offset / UInt64(meta.pageSize))
             if code == .chunks { last = nil }
         }
     }

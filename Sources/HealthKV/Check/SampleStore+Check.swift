@@ -30,15 +30,17 @@ extension SampleStore {
         try read { transaction in
             let number = UInt64(transaction.lmdb.id)
             // The pages of a private copy were walked when it was made; the folder holds another file.
+            var pages: PageInspection?
             if core.file.access != .copy {
                 guard let inspection = try PageInspection(folder: path, transaction: number, limit: limit) else {
                     return nil
                 }
                 if !inspection.isSound { return try inspection.rawReport(path, limit: limit, progress) }
+                pages = inspection
             }
             // Names that are cached from earlier say nothing about those in the file.
             transaction.context.state.names = NameBook()
-            return try StoreCheck(limit: limit).run(transaction.snapshot, number, from: first, progress)
+            return try StoreCheck(limit: limit).run(transaction.snapshot, number, pages, from: first, progress)
         }
     }
 

@@ -10,10 +10,11 @@ struct StoreCheck {
 
     /// - Parameters:
     ///   - transaction: LMDB's number of the transaction that the snapshot belongs to.
+    ///   - inspection: the pages of the snapshot, if the file can be read beside LMDB.
     ///   - first: the part to begin with. What follows from damage in an earlier part is then reported, too.
     func run(
-        _ snapshot: borrowing Snapshot, _ transaction: UInt64, from first: CheckPart = .pages,
-        _ progress: (Double) -> Bool
+        _ snapshot: borrowing Snapshot, _ transaction: UInt64, _ inspection: PageInspection? = nil,
+        from first: CheckPart = .pages, _ progress: (Double) -> Bool
     ) throws -> CheckReport {
         var goesOn = true
         func step(_ share: Double) -> Bool {
@@ -29,6 +30,7 @@ struct StoreCheck {
         }
         _ = progress(1)
         log.locateChunks(snapshot)
+        if let inspection { log.locatePages(inspection) }
         return log.report
     }
 

@@ -72,6 +72,8 @@ public struct StoreInfo: Sendable, Hashable {
     public let lastTransaction: Int
     /// The snapshots that are being read, in all processes.
     public let readers: [ReaderInfo]
+    /// The readers of other processes. A process that looks at a store is a reader of it for that moment.
+    public var otherReaders: [ReaderInfo] { readers.filter { $0.process != FileSystem.processID } }
     /// How long the oldest reader of this process has kept its snapshot; `nil` when there is no reader.
     public let oldestReader: Duration?
     /// Whether readers register with locks. Without locks, the store appears as it was when it was opened.

@@ -305,6 +305,25 @@ struct ElementTests {
         #expect(try bench.samples(.bodyMass).map(\.quantity.value) == [72])
     }
 
+    @Test("A record that cannot be read is skipped where its type or source is not wanted, and else quarantined")
+    func unwantedDamage() throws {
+        func broken(_ record: String) -> String { record.replacing("2024-05-02", with: "2024-55-02") }
+        let elements = [
+            Export.weight("70", day: 1), broken(Export.steps("5", day: 2)),
+            broken(Export.weight("71", day: 2, source: "Other")),
+            Export.steps("6", day: 3).replacing(" value=\"6\"", with: " value=\"six\""),
+        ]
+        #expect(try bench.take(elements).quarantined >= 2)
+        var task = HealthImport()
+        task.types = [.bodyMass]
+        task.sources = ["Scale"]
+        let report = try bench.take(elements, task)
+        #expect(
+            report.quarantined == 0 && report.read == 4 && report.skipped == 3 && report.unchanged == 1, "\(report)")
+        task.sources = ["Scale", "Other"]
+        #expect(try bench.take(elements, task).quarantined == 1)
+    }
+
     @Test("A dry run tells what an import would do, and changes nothing")
     func dryRun() throws {
         try bench.take([Export.weight("70", day: 1)])

@@ -53,7 +53,8 @@ struct CheckTests {
     }
 
     /// Damages the columns of some chunks of a store with a year of two types.
-    private func damagedYear() throws {
+    @discardableResult
+    private func damagedYear() throws -> Set<Int> {
         let lines = (0..<24_000).map { number in
             let day = Date(timeIntervalSince1970: 1_700_000_000 + Double(number) * 1_800).formatted(.iso8601)
             let type = number % 2 == 0 ? "stepCount" : "flightsClimbed"
@@ -64,15 +65,19 @@ struct CheckTests {
             .filter { $0["kind"] as? String == "overflow" }.compactMap { $0["page"] as? Int }
         let file = URL(fileURLWithPath: bench.path("Y/data.mdb"))
         var bytes = try Data(contentsOf: file)
-        for page in [chunks[1], try #require(chunks.last)] { bytes[page * 4_096 + 700] ^= 1 }
+        let damaged: Set = [chunks[1], try #require(chunks.last)]
+        for page in damaged { bytes[page * 4_096 + 700] ^= 1 }
         try bytes.write(to: file)
+        return damaged
     }
 
-    @Test("Findings name the type, days and number of samples, and --type, --from, --to and --table restrict them")
+    @Test(
+        "Findings name the page, type, days and number of samples, and --type, --from, --to and --table restrict them")
     func places() throws {
-        try damagedYear()
+        let pages = try damagedYear()
         let all = try bench.run("check", "Y", "--format", "jsonl")
         let findings = try all.lines()
+        #expect(Set(findings.compactMap { $0["page"] as? Int }) == pages)
         #expect(all.code == 2 && findings.count == 2, "\(all.output)")
         for finding in findings {
             #expect(Set(finding.keys) == ["code", "table", "page", "type", "from", "to", "samples", "detail"])

@@ -32,6 +32,15 @@ struct InfoTests {
         #expect(tables.contains { $0["name"] as? String == "chunks" && $0["leaf_pages"] as? Int ?? 0 > 0 })
     }
 
+    @Test("Nobody reads a store that only this tool has open") func readers() throws {
+        let info = try bench.run("info", "S", "--format", "json").json()
+        #expect((info["readers"] as? [Any])?.isEmpty == true, "\(info["readers"] ?? "none")")
+        #expect(
+            try bench.run("info", "S").output.split(separator: "\n").contains {
+                $0.hasPrefix("readers") && $0.hasSuffix(" 0")
+            })
+    }
+
     @Test("JSON Lines have no envelope, CSV has one row, and a table is for people")
     func formats() throws {
         let line = try bench.run("info", "S", "--format", "jsonl").lines()

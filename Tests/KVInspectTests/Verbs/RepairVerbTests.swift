@@ -50,6 +50,21 @@ struct RepairVerbTests {
         #expect(try bench.run("page", "A store", "5").code == 2)
     }
 
+    @Test("The report names the days of what is kept and lost, and with --show-values the times") func days() throws {
+        let pages = try bench.run("pages", "A store", "--table", "details", "--format", "jsonl").lines()
+            .compactMap { $0["page"] as? Int }
+        let file = URL(fileURLWithPath: bench.path("A store/data.mdb"))
+        var bytes = try Data(contentsOf: file)
+        for page in pages { bytes.replaceSubrange(page * 4_096..<(page + 1) * 4_096, with: Data(count: 4_096)) }
+        try bytes.write(to: file)
+        let run = try bench.run("repair", "A store", "--output", bench.path("N"))
+        #expect(run.code == 4)
+        #expect(run.output.contains("of stepCount, from 2024-05-01 to 2024-05-01\n"), "\(run.output)")
+        #expect(!run.output.contains("08:00"))
+        let exact = try bench.run("repair", "A store", "--dry-run", "--show-values")
+        #expect(exact.output.contains("of stepCount, from 2024-05-01T08:00:00"), "\(exact.output)")
+    }
+
     @Test("A repair tells its progress as events") func progress() throws {
         let run = try bench.run("repair", "A store", "--output", bench.path("N"), "--progress", "json")
         #expect(run.code == 0 && run.errors.contains(#""done""#), "\(run.errors)")

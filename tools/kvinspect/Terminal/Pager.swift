@@ -20,14 +20,28 @@ final class Pager {
     private var process: Process?
     private var input: OutputStream?
 
-    /// `nil` if the user wants no pager, or if there is no screen to be longer than.
-    init?(_ terminal: OutputStream, environment: [String: String]) {
+    /// `nil` if the user wants no pager, if it cannot be run, or if there is no screen to be longer than.
+    init?(_ terminal: OutputStream, environment: [String: String], say: (String) -> Void) {
         guard let command = environment["PAGER"], !command.isEmpty, command != "cat", environment["TERM"] != "dumb",
             let size = terminal.size, terminal.isInForeground
         else { return nil }
+        guard Pager.isThere(command, path: environment["PATH"] ?? "") else {
+            say("PAGER names '\(command)', which cannot be run. The table is printed without it.")
+            return nil
+        }
         self.command = command
         self.terminal = terminal
         rows = size.rows - 1
+    }
+
+    /// Returns `false` if a command of a shell begins with a program that does not exist. Of a command that is more
+    /// than a program with its arguments nobody but the shell knows.
+    private static func isThere(_ command: String, path: String) -> Bool {
+        guard let program = command.split(separator: " ").first.map(String.init),
+            !program.contains(where: { "=$`'\"\\|&;<>()*?[~".contains($0) })
+        else { return true }
+        if program.contains("/") { return FileManager.default.isExecutableFile(atPath: program) }
+        return path.split(separator: ":").contains { FileManager.default.isExecutableFile(atPath: "\($0)/\(program)") }
     }
 
     var isRunning: Bool { process != nil }

@@ -94,7 +94,7 @@ enum DumpVerb: Verb {
         let code = try SampleStore.withSalvaged(
             at: arguments.store, progress: { (try? Interruption.check()) != nil }
         ) { store, report in
-            for line in RepairVerb.losses(of: report) { console.say("Damaged: \(line)") }
+            for line in RepairVerb.losses(of: report, arguments) { console.say("Damaged: \(line)") }
             let code = try print(
                 store, skippingDamage: false, isComplete: !report.isLossy, arguments, console)
             return report.isSound ? code : .damage

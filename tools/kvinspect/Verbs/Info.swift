@@ -51,7 +51,7 @@ enum InfoVerb: Verb {
             .init(
                 "readers",
                 .array(
-                    info.readers.map {
+                    info.otherReaders.map {
                         .object([
                             .init("process", .integer(Int64($0.process))),
                             .init("transaction", .optional($0.transaction)),
@@ -90,7 +90,7 @@ enum InfoVerb: Verb {
             ("free pages", "\(info.freePages) of \(ByteSize.text(info.pageSize))"),
             ("map", ByteSize.text(info.mapSize)),
             ("last transaction", "\(info.lastTransaction), commit \(info.commit)"), ("token", token.description),
-            ("pending", "\(info.pending) operations"), ("readers", "\(info.readers.count)"),
+            ("pending", "\(info.pending) operations"), ("readers", "\(info.otherReaders.count)"),
         ]
         let width = (rows.map(\.0.count).max() ?? 0) + 2
         return rows.map { $0.0 + String(repeating: " ", count: width - $0.0.count) + Table.clean($0.1) }

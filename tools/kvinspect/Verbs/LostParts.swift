@@ -9,15 +9,20 @@ enum LostParts {
         let isExact = arguments.flag(OptionDescription.exactDamage.name)
         var said: Set<String> = []
         for part in parts {
-            let (from, to) = (part.starts.from, part.starts.to)
-            let begin = from == .distantPast ? "from the beginning" : "from \(text(from, in: zone, isExact))"
-            // The end is exclusive; the last day is inclusive.
-            let end = to == .distantFuture ? "on" : "to \(text(isExact ? to : to + -1, in: zone, isExact))"
-            let text = "Damaged: samples of \(part.type.shortName) that start \(begin) \(end) cannot be read."
+            let span = span(part.starts.from, part.starts.to, in: zone, isExact)
+            let text = "Damaged: samples of \(part.type.shortName) that start \(span) cannot be read."
             // Several ranges may be on the same days.
             if said.insert(text).inserted { console.say(text) }
         }
         return parts.isEmpty ? .clean : .damage
+    }
+
+    /// A range of starts in words, by days or by times.
+    static func span(_ from: Instant, _ to: Instant, in zone: Zone, _ isExact: Bool) -> String {
+        let begin = from == .distantPast ? "from the beginning" : "from \(text(from, in: zone, isExact))"
+        // The end is exclusive; the last day is inclusive.
+        let end = to == .distantFuture ? "on" : "to \(text(isExact ? to : to + -1, in: zone, isExact))"
+        return "\(begin) \(end)"
     }
 
     private static func text(_ instant: Instant, in zone: Zone, _ isExact: Bool) -> String {

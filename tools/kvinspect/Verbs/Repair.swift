@@ -18,7 +18,7 @@ enum RepairVerb: Verb {
                     "Also keep samples that may have been changed or deleted since, and, of a store with peers, those whose ids are lost."
             ),
             OptionDescription(name: "no-mend", help: "Do not set single wrong bits right."),
-            .format, .progress,
+            .exactDamage, .format, .progress,
         ])
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
@@ -43,7 +43,7 @@ enum RepairVerb: Verb {
         }
         try Interruption.check()
         progress.finish()
-        try Answer.print(fields(report, output), arguments, console) { lines(report, output) }
+        try Answer.print(fields(report, output), arguments, console) { lines(report, output, arguments) }
         return report.isSound ? .clean : report.isLossy ? .lossyRepair : .repaired
     }
 
@@ -86,18 +86,25 @@ enum RepairVerb: Verb {
             })
     }
 
+    /// A part of the report in words.
+    private static func line(_ title: String, _ part: RepairReport.Part, _ arguments: ParsedArguments) -> String {
+        let count = part.samples.map { "\($0)" } ?? "an unknown number"
+        let isExact = arguments.flag(OptionDescription.exactDamage.name)
+        let span =
+            part.from == nil && part.to == nil
+            ? "" : ", \(LostParts.span(part.from ?? .distantPast, part.to ?? .distantFuture, in: .utc, isExact))"
+        return "\(title): \(count) of \(part.type.shortName)\(span)"
+    }
+
     /// What the store held and a repair does not bring back, in words.
-    static func losses(of report: RepairReport) -> [String] {
+    static func losses(of report: RepairReport, _ arguments: ParsedArguments) -> [String] {
         var lines: [String] = []
         if report.transactionsLost > 0 { lines.append("transactions lost: \(report.transactionsLost)") }
         if report.commitsLost > 0 { lines.append("commits of the journal lost: at least \(report.commitsLost)") }
         for (title, parts) in [
             ("lost", report.lost), ("doubtful", report.doubtful), ("identities lost", report.identitiesLost),
         ] {
-            for part in parts {
-                let count = part.samples.map { "\($0)" } ?? "an unknown number"
-                lines.append("\(title): \(count) of \(part.type.shortName)")
-            }
+            lines += parts.map { line(title, $0, arguments) }
         }
         if !report.identitiesLost.isEmpty {
             lines.append(
@@ -136,14 +143,12 @@ enum RepairVerb: Verb {
         return "'" + safe.replacing("'", with: "'\\''") + "'"
     }
 
-    private static func lines(_ report: RepairReport, _ output: String?) -> [String] {
+    private static func lines(_ report: RepairReport, _ output: String?, _ arguments: ParsedArguments) -> [String] {
         var lines: [String] = []
         lines.append(report.isSound ? "The store is sound." : "Damage: \(report.findings.count) findings.")
         lines += report.findings.prefix(20).map { "  " + Table.clean($0) }
-        for part in report.kept {
-            lines.append("kept: \(part.samples.map { "\($0)" } ?? "an unknown number") of \(part.type.shortName)")
-        }
-        lines += losses(of: report)
+        lines += report.kept.map { line("kept", $0, arguments) }
+        lines += losses(of: report, arguments)
         if report.mendedValues > 0 { lines.append("values mended in one bit: \(report.mendedValues)") }
         if report.peers > 0 {
             lines.append("Sync: \(report.peers) peers compare first; \(report.pending) operations still wait.")
