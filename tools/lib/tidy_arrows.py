@@ -5,8 +5,8 @@ import re
 ORDERS = {
     "Sources/HealthModel/": ["Units", "Catalog", "Dates", "Workouts", "Filters", "Conveniences"],
     "Sources/ColumnFormat/": ["Kernels", "Columns", "ColumnKernels", "Records", "Chunks", "Identity", "Links", "Summaries"],
-    "Sources/HealthKV/": ["Records", "Transactions", "Tables", "Files", "Reading", "Statistics", "Writing", "Store", "Check", "Repair",
-                          "Views"],
+    "Sources/HealthKV/": ["Values", "Records", "Transactions", "Tables", "Files", "Reading", "Statistics", "Writing", "Store", "Check",
+                          "Repair", "Views"],
     "Sources/AppleHealthExport/": ["Zlib", "Archive", "Reading", "Writing", "Mapping", "Importing"],
     "Sources/HealthKitSimulator/": ["Units", "Controls", "Apple/Values", "Records", "Apple/Objects", "Simulation", "Apple/Calls"],
     "tools/kvinspect/": ["Dates", "JSON", "Terminal", "Arguments", "Output", "Lines", "Stores", "Report", "Shells", "Verbs"],
