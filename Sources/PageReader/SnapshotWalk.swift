@@ -1,6 +1,7 @@
 /// A walk over all pages of one snapshot. It checks the shape of each tree, the order of its keys, the positions of
 /// long values, and the free list. Every number is bounded before use, no page is read twice as part of a tree, and no
-/// tree is followed deeper than its record says. So the walk always terminates.
+/// tree is followed deeper than its record says. So the walk always terminates. Opening a store begins with it, before
+/// LMDB may follow a pointer.
 ///
 /// The walk reads branch and leaf pages but not long values: it only checks that their pages lie in the file and have
 /// no other owner.

@@ -125,11 +125,17 @@ enum ChangeFeed {
     }
 
     static func deletedSample(_ tombstone: Tombstone, in snapshot: Snapshot) throws -> DeletedSample {
-        DeletedSample(
-            id: tombstone.id, type: try NameTable.type(tombstone.type, in: snapshot),
-            source: try NameTable.source(tombstone.source, in: snapshot),
+        var source = try NameTable.source(tombstone.source, in: snapshot)
+        // Its name at the time, which a file may give.
+        if let place = tombstone.place {
+            source.name = try NameTable.revision(place.revision, in: snapshot).source.name
+        }
+        return DeletedSample(
+            id: tombstone.id, type: try NameTable.type(tombstone.type, in: snapshot), source: source,
             syncIdentifier: tombstone.syncIdentifier, version: tombstone.version,
-            modified: tombstone.clock, group: tombstone.group)
+            modified: tombstone.clock, group: tombstone.group,
+            start: tombstone.place.map { Instant(nanoseconds: $0.start) },
+            end: tombstone.place.map { Instant(nanoseconds: $0.end) })
     }
 
     private static func rangeRemoval(_ scope: Intent.Scope, _ types: Set<UInt32>?, in snapshot: Snapshot) throws

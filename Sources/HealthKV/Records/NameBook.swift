@@ -12,6 +12,8 @@ struct NameBook: Sendable {
     var sourceNumbers: [SourceIdentity: UInt32] = [:]
     var revisions: [UInt32: RevisionName] = [:]
     var revisionNumbers: [Source: UInt32] = [:]
+    /// Some revision of a source with a bundle and a name, without the other fields.
+    var anyRevisions: [Source: UInt32] = [:]
     var devices: [UInt32: Device] = [:]
     var deviceNumbers: [Device: UInt32] = [:]
     var units: [UInt32: HealthUnit] = [:]

@@ -136,6 +136,19 @@ enum NameTable {
         return number
     }
 
+    /// Returns the number of some revision of a source with this name; assigns one if there is none.
+    static func number(ofAnyRevision source: SourceIdentity, in txn: inout WriteTransaction) throws -> UInt32 {
+        let named = Source(bundle: source.bundle, name: source.name)
+        if let number = txn.state.names.anyRevisions[named] { return number }
+        let number =
+            try NameTable.numbers(.revision, txn.snapshot.view, txn.context.tables).first {
+                let known = try NameTable.revision($0, in: txn.snapshot).source
+                return known.identity == source && known.name == source.name
+            } ?? NameTable.number(ofRevision: named, in: &txn)
+        txn.state.names.anyRevisions[named] = number
+        return number
+    }
+
     /// Returns the number of a unit; assigns one when the store first meets a unit without a fixed number.
     static func number(of unit: HealthUnit, in txn: inout WriteTransaction) throws -> UInt32 {
         if let number = try NameTable.number(of: unit, in: txn.snapshot) { return number }

@@ -72,7 +72,10 @@ struct Tombstone: Sendable, Equatable {
     }
 
     /// Creates the tombstone of a deletion that another store recorded.
-    init(_ deletion: DeletedSample, type: UInt32, source: UInt32, commit: UInt64, ordinal: UInt32, time: Int64) {
+    init(
+        _ deletion: DeletedSample, type: UInt32, source: UInt32, place: DeletedPlace? = nil, commit: UInt64,
+        ordinal: UInt32, time: Int64
+    ) {
         id = deletion.id
         self.type = type
         self.source = source
@@ -84,6 +87,7 @@ struct Tombstone: Sendable, Equatable {
         self.ordinal = ordinal
         self.time = time
         group = deletion.group
+        self.place = place
     }
 
     init(_ span: RawSpan, key: [UInt8]) throws(FormatError) {
@@ -113,6 +117,10 @@ struct DeletedPlace: Sendable, Equatable {
     var revision: UInt32
 
     init(of row: StoredRow) { (start, end, revision) = (row.start, row.end, row.revision) }
+
+    init(start: Instant, end: Instant, revision: UInt32) {
+        (self.start, self.end, self.revision) = (start.nanoseconds, end.nanoseconds, revision)
+    }
 
     init(_ record: inout RecordReader) throws(FormatError) {
         start = try record.read(Int64.self)

@@ -38,11 +38,13 @@ public struct DeletedSample: Sendable, Hashable, Codable {
     /// The group that the sample belonged to, such as a meal; `nil` if it had none, or the group is unknown. Like the
     /// sync identifier, it is kept until every peer has received the deletion.
     public let group: String?
+    /// When the sample started and ended, if that is known. By this, an import of a file without ids recognises it.
+    public let start, end: Instant?
 
     /// Creates a deletion as another store, or another keeper of such records, reports it.
     public init(
         id: SampleID, type: SampleType, source: SourceIdentity, syncIdentifier: String?, version: Int64,
-        modified: ChangeClock, group: String? = nil
+        modified: ChangeClock, group: String? = nil, start: Instant? = nil, end: Instant? = nil
     ) {
         self.id = id
         self.type = type
@@ -51,13 +53,14 @@ public struct DeletedSample: Sendable, Hashable, Codable {
         self.version = version
         self.modified = modified
         self.group = group
+        (self.start, self.end) = (start, end)
     }
 
     /// Returns the deletion of another version of the sample.
     package func raised(to version: Int64, at clock: ChangeClock? = nil) -> DeletedSample {
         DeletedSample(
             id: id, type: type, source: source, syncIdentifier: syncIdentifier, version: version,
-            modified: clock ?? modified, group: group)
+            modified: clock ?? modified, group: group, start: start, end: end)
     }
 
     /// Whether the sample was hidden here and still exists at its source: then it must not be deleted there.

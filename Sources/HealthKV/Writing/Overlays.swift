@@ -4,6 +4,63 @@ import HealthModel
 /// Edits and deletions of samples that other sources own: the import stays beneath the edit, or stays hidden (SEMANTICS
 /// C7).
 enum Overlays {
+    /// Lays an edit over an import, or changes the one that lies over it; `nil` for any other sample.
+    static func lay(
+        over id: SampleID, _ change: (inout Sample) -> Void, in txn: inout WriteTransaction
+    ) throws -> SaveOutcome? {
+        guard let held = try txn.sample(id: id), held.origin == .imported else { return nil }
+        var wanted = held
+        change(&wanted)
+        var edited = held
+        edited.takeOverlay(of: wanted)
+        (edited.version, edited.modified) = (0, nil)
+        edited.original = held.original ?? Sample.Original(of: held)
+        return try txn.save(edited)
+    }
+
+    /// Takes the edit off an import. Returns `false` if none lies over it.
+    static func takeOff(of id: SampleID, in txn: inout WriteTransaction) throws -> Bool {
+        guard let held = try txn.sample(id: id), held.original != nil else { return false }
+        return try txn.whole { txn in
+            guard let found = try Saving.settled(SampleLookup.find(id, in: txn.snapshot), in: &txn) else {
+                return false
+            }
+            var sample = OverlaidImport(held).beneath
+            sample.local = held.local
+            sample.reversion = Sample.Reversion(
+                version: Sample.version(after: held.lastChange.version), modified: txn.tick())
+            try replaceSample(found, by: sample, in: &txn)
+            return true
+        }
+    }
+
+    /// Deletes an import in every version that may come. Returns `false` if there is none.
+    static func hide(_ id: SampleID, in txn: inout WriteTransaction) throws -> Bool {
+        guard let found = try SampleLookup.find(id, in: txn.snapshot), found.row.flags.contains(.imported) else {
+            return false
+        }
+        return try txn.whole { txn in
+            guard let live = try Saving.settled(found, in: &txn) else { return false }
+            try ContentTable.keepContent(of: live, in: &txn)
+            try Deleting.deleteRows([LeavingRow(live, version: Sample.versionLimit)], in: &txn)
+            return true
+        }
+    }
+
+    /// Lets a hidden import come again. Returns `false` if it is not hidden.
+    static func unhide(_ id: SampleID, in txn: inout WriteTransaction) throws -> Bool {
+        guard let tombstone = try TombstoneTable.tombstone(id, in: txn.snapshot),
+            tombstone.version == Sample.versionLimit
+        else { return false }
+        return try txn.whole { txn in
+            try TombstoneTable.revive(id, tombstone.sync, [tombstone], in: &txn)
+            if let sync = tombstone.sync, try TombstoneTable.tombstone(sync, in: txn.snapshot) != nil {
+                try TombstoneTable.remove(tombstone, of: sync, in: &txn)
+            }
+            return true
+        }
+    }
+
     /// Imports a new version of a sample that has an edit over it, or had one: changes only the import beneath.
     static func replaceBeneath(_ found: FoundRow, _ held: Sample, by sample: Sample, in txn: inout WriteTransaction)
         throws -> SaveOutcome

@@ -85,16 +85,19 @@ enum PeerDeletions {
         let type = try NameTable.number(of: deletion.type, in: &txn)
         let source = try NameTable.number(of: deletion.source, in: &txn)
         let sync = deletion.syncIdentifier.map { SyncIdentity(type: type, source: source, identifier: $0) }
-        for known in [
-            try TombstoneTable.tombstone(deletion.id, in: txn.snapshot),
-            try sync.flatMap { try TombstoneTable.tombstone($0, in: txn.snapshot) },
-        ] {
+        let earlier = try TombstoneTable.tombstone(deletion.id, in: txn.snapshot)
+        for known in [earlier, try sync.flatMap { try TombstoneTable.tombstone($0, in: txn.snapshot) }] {
             if let known, known.order >= deletion.order { return false }
+        }
+        var place = earlier?.place
+        if let start = deletion.start, let end = deletion.end, start <= end {
+            let revision = try NameTable.number(ofAnyRevision: deletion.source, in: &txn)
+            place = DeletedPlace(start: start, end: end, revision: revision)
         }
         let ordinal = txn.state.takeOrdinal()
         try TombstoneTable.bury(
             Tombstone(
-                deletion, type: type, source: source, commit: txn.commit, ordinal: ordinal,
+                deletion, type: type, source: source, place: place, commit: txn.commit, ordinal: ordinal,
                 time: txn.environment.now().nanoseconds), in: &txn)
         txn.state.deletions.append(
             ChangeRecord.Deletion(commit: txn.commit, ordinal: ordinal, id: deletion.id, type: type))

@@ -133,14 +133,7 @@ extension WriteTransaction {
     /// such sample.
     @discardableResult
     public mutating func overlay(id: SampleID, _ change: (inout Sample) -> Void) throws -> SaveOutcome? {
-        guard let held = try sample(id: id), held.origin == .imported else { return nil }
-        var wanted = held
-        change(&wanted)
-        var edited = held
-        edited.takeOverlay(of: wanted)
-        (edited.version, edited.modified) = (0, nil)
-        edited.original = held.original ?? Sample.Original(of: held)
-        return try save(edited)
+        try Overlays.lay(over: id, change, in: &self)
     }
 
     /// Removes the edit from an imported sample. The sample is again as it was last imported, with that version, and
@@ -148,48 +141,20 @@ extension WriteTransaction {
     /// over the sample.
     @discardableResult
     public mutating func removeOverlay(id: SampleID) throws -> Bool {
-        guard let held = try sample(id: id), held.original != nil else { return false }
-        return try whole { transaction in
-            guard let found = try Saving.settled(SampleLookup.find(id, in: transaction.snapshot), in: &transaction)
-            else {
-                return false
-            }
-            var sample = OverlaidImport(held).beneath
-            sample.local = held.local
-            sample.reversion = Sample.Reversion(
-                version: Sample.version(after: held.lastChange.version), modified: transaction.tick())
-            try Overlays.replaceSample(found, by: sample, in: &transaction)
-            return true
-        }
+        try Overlays.takeOff(of: id, in: &self)
     }
 
     /// Hides an imported sample permanently: it is deleted here, no later import or merge brings it back, whatever its
     /// version, and nothing is deleted at its source. Returns `false` if there is no such sample.
     @discardableResult
     public mutating func hide(id: SampleID) throws -> Bool {
-        guard let found = try SampleLookup.find(id, in: snapshot), found.row.flags.contains(.imported) else {
-            return false
-        }
-        return try whole { transaction in
-            guard let live = try Saving.settled(found, in: &transaction) else { return false }
-            try ContentTable.keepContent(of: live, in: &transaction)
-            try Deleting.deleteRows([LeavingRow(live, version: Sample.versionLimit)], in: &transaction)
-            return true
-        }
+        try Overlays.hide(id, in: &self)
     }
 
     /// Allows a hidden sample to be imported again. Returns `false` if it was not hidden.
     @discardableResult
     public mutating func unhide(id: SampleID) throws -> Bool {
-        guard let tombstone = try TombstoneTable.tombstone(id, in: snapshot), tombstone.version == Sample.versionLimit
-        else { return false }
-        return try whole { transaction in
-            try TombstoneTable.revive(id, tombstone.sync, [tombstone], in: &transaction)
-            if let sync = tombstone.sync, try TombstoneTable.tombstone(sync, in: transaction.snapshot) != nil {
-                try TombstoneTable.remove(tombstone, of: sync, in: &transaction)
-            }
-            return true
-        }
+        try Overlays.unhide(id, in: &self)
     }
 
     /// Saves a sample and returns the outcome.

@@ -100,6 +100,6 @@ extension DeletedSample {
         self.init(
             id: sample.id, type: sample.type, source: sample.source.identity, syncIdentifier: sample.syncIdentifier,
             version: max(1, sample.version),
-            modified: sample.modified ?? .unknown, group: sample.group)
+            modified: sample.modified ?? .unknown, group: sample.group, start: sample.start, end: sample.end)
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import HealthKV
 import Testing
 
@@ -90,6 +91,39 @@ struct MatchingTests {
         let pounds = [Export.weight("159.835", "lb", day: 1), Export.weight("162.04", "lb", day: 2)]
         #expect(isSame(try bench.take(pounds), inserted: 0, unchanged: 1, vetoed: 1))
         #expect(try bench.samples(.bodyMass).count == 1)
+    }
+
+    @Test("What another store deleted stays away, in whatever unit an export brings it to one that never held it")
+    func deletedElsewhere() throws {
+        let other = try ImportBench()
+        try other.take([Export.weight("72.5", day: 1), Export.weight("80", day: 2)])
+        // The one has an id from Health, the other one from an export.
+        let scale = try #require(try other.samples(.bodyMass).first?.source)
+        let start = try #require(try other.samples(.bodyMass).first).start + 3 * 86_400_000_000_000
+        var pulled = Sample(.bodyMass, 90, .kilogram, at: start, source: scale)
+        pulled.origin = .imported
+        let fromHealth = pulled
+        try other.store.write { txn in
+            try txn.merge(fromHealth)
+            for sample in try txn.samples(of: .bodyMass) where sample.quantity.value != 80 {
+                try txn.delete(id: sample.id)
+            }
+        }
+        for change in try other.store.blockingRead({ try $0.changes(since: nil) }).changes {
+            guard case .deleted(let deleted) = change.kind else { continue }
+            let sent = try JSONEncoder().encode(deleted)
+            let brought = try JSONDecoder().decode(DeletedSample.self, from: sent)
+            #expect(brought == deleted && deleted.start != nil)
+            try bench.store.write { _ = try $0.merge(brought) }
+        }
+        let pounds = [
+            Export.weight("159.835", "lb", day: 1), Export.weight("176.37", "lb", day: 2),
+            Export.weight("198.416", "lb", day: 4),
+        ]
+        let report = try bench.take(pounds)
+        #expect(report.inserted == 1 && report.vetoed == 2, "\(report)")
+        #expect(try bench.samples(.bodyMass).map(\.quantity.value) == [176.37])
+        #expect(try bench.store.check().findings == [])
     }
 
     @Test("Of two samples at one time, the one that was deleted stays away and the other one stays")

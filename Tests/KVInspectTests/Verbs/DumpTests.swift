@@ -45,6 +45,21 @@ struct DumpTests {
         try bench.expectClean("S")
     }
 
+    @Test("What was deleted stays away from a loaded store, also where a file brings it in another unit")
+    func deletedStaysAway() throws {
+        let store = try SampleStore.open(at: bench.path("S"))
+        let id = try #require(SampleID(Fixture.weight))
+        let sample = try #require(try store.blockingRead { try $0.sample(id: id) })
+        try store.write { _ = try $0.delete(id: id) }
+        try store.close()
+        try bench.load("T", try bench.run("dump", "S", "--all").output)
+        let loaded = try SampleStore.open(at: bench.path("T"))
+        let deleted = try #require(try loaded.blockingRead { try $0.deletedSample(id: id) })
+        #expect(deleted.start == sample.start && deleted.end == sample.end && deleted.source.name == sample.source.name)
+        try loaded.close()
+        try bench.expectClean("T")
+    }
+
     @Test("--all adds sync state in separate lines, and load restores it")
     func syncState() throws {
         let store = try SampleStore.open(at: bench.path("S"))

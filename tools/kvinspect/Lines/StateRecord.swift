@@ -6,7 +6,7 @@ struct StateRecord: Decodable {
     private let peer, id, type, scope, token, outcome, source, bundle, syncIdentifier, group, queue: String?
     private let operation, status, reason, accessType, event, displaced, name, bytes: String?
     private let sample: SampleID?
-    private let registered, lastSeen, time, nextTry, modified: Instant?
+    private let registered, lastSeen, time, nextTry, modified, start, end: Instant?
     private let queueTypes: [String]?
     private let syncVersion, number, attempts, replica: Int64?
     private let retired, sent: Bool?
@@ -55,7 +55,8 @@ struct StateRecord: Decodable {
         return DeletedSample(
             id: id, type: SampleType(try name(type, "type")),
             source: SourceIdentity(bundle: bundle ?? "", name: source ?? ""), syncIdentifier: syncIdentifier,
-            version: version, modified: ChangeClock(time: modified ?? .distantPast, replica: replica), group: group)
+            version: version, modified: ChangeClock(time: modified ?? .distantPast, replica: replica), group: group,
+            start: start, end: start.map { end ?? $0 })
     }
 
     /// A peer as a store that is new to it knows it: what it has seen of the dumped store counts for no other one.
