@@ -84,7 +84,7 @@ struct PageApplier: Sendable {
             if last?.type != type { last = (type, plan.plan(of: type)?.pulls ?? false) }
             if !addition.isOwn {
                 if last?.pulls ?? false { foreign.append(addition) }
-            } else if isStorable(addition) {
+            } else if report.takes(addition) {
                 try applyOwn(addition, in: &txn)
             }
         }
@@ -122,14 +122,6 @@ struct PageApplier: Sendable {
         if foreign.count < count, !state.phase.isAdopted { state.lastForeign = now }
     }
 
-    /// Returns `true` if a sample follows the rules of the store. Another app may write one that does not: it is
-    /// counted and left out, and all others are still applied.
-    mutating func isStorable(_ addition: PulledSample) -> Bool {
-        if addition.isStorable { return true }
-        report.invalid += 1
-        return false
-    }
-
     private func isHeld(_ addition: PulledSample, in txn: inout WriteTransaction) throws -> Bool {
         let sample = addition.sample
         if try txn.link(peer: peer, idAtPeer: addition.idAtPeer) != nil || txn.sample(id: sample.id) != nil {
@@ -146,7 +138,7 @@ struct PageApplier: Sendable {
         var batch = PageApplier.batch(of: foreign)
         // Check the whole batch first, and single samples only if the batch has an invalid one.
         if !batch.isStorable {
-            foreign = foreign.filter { isStorable($0) }
+            foreign = foreign.filter { report.takes($0) }
             batch = PageApplier.batch(of: foreign)
         }
         guard !foreign.isEmpty else { return }
@@ -254,12 +246,26 @@ extension PageApplier {
 }
 
 extension PulledSample {
-    /// Whether the sample follows the rules of the store. An own sample with a version below the first counts as the
+    /// Throws if the sample breaks a rule of the store. An own sample with a version below the first counts as the
     /// first version.
-    var isStorable: Bool {
+    fileprivate func validate() throws {
         var sample = sample
         if isOwn { sample.version = max(1, sample.version) }
-        return (try? sample.validate()) != nil
+        try sample.validate()
+    }
+}
+
+extension PullReport {
+    /// Returns `true` if a sample follows the rules of the store. Another app may write one that does not: it is noted
+    /// and left out, and all others are still applied.
+    mutating func takes(_ addition: PulledSample) -> Bool {
+        do {
+            try addition.validate()
+            return true
+        } catch {
+            leaveOut(addition.idAtPeer, addition.sample.type, error)
+            return false
+        }
     }
 }
 

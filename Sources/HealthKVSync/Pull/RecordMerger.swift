@@ -29,7 +29,7 @@ struct RecordMerger: Sendable {
         let databases = try txn.databases()
         var news: [Sample] = []
         for addition in page.additions {
-            guard plan.plan(of: addition.sample.type)?.pulls ?? false, isStorable(addition) else { continue }
+            guard plan.plan(of: addition.sample.type)?.pulls ?? false, report.takes(addition) else { continue }
             noteSkew(addition.sample.modified)
             if let held = try txn.held(as: addition.sample) {
                 try merge(addition.sample, held, in: &txn)
@@ -52,7 +52,7 @@ struct RecordMerger: Sendable {
             // A deletion whose version no sample here can have is invalid.
             guard let record = deletion.record, plan.plan(of: record.type)?.pulls ?? false else { continue }
             guard (0...Sample.versionLimit).contains(record.version) else {
-                report.invalid += 1
+                report.leaveOut(record.id, record.type, ModelError.numberOutOfRange(field: "version"))
                 continue
             }
             noteSkew(record.modified)
@@ -89,12 +89,6 @@ struct RecordMerger: Sendable {
         guard !putBack.isEmpty, let known else { return }
         try txn.tellDeletionsAgain(of: putBack, before: known)
         putBack = []
-    }
-
-    private mutating func isStorable(_ addition: PulledSample) -> Bool {
-        if addition.isStorable { return true }
-        report.invalid += 1
-        return false
     }
 
     private mutating func merge(_ sample: Sample, _ held: Sample, in txn: inout WriteTransaction) throws {

@@ -79,7 +79,11 @@ struct PeerState: Codable, Sendable, Equatable {
     mutating func noteArrivals(_ report: PullReport, of feed: SampleType, at now: Instant) {
         if self[feed].readAccess == .readable { notices.removeAll { $0.code == .nothingReadable } }
         guard report.invalid > 0 else { return }
-        note(.invalidSamples, "samples of \(feed) break the rules of the store and were left out", at: now)
+        let detail = "samples of \(feed) break the rules of the store and were left out"
+        // One notice for each feed: the last one names a sample.
+        notices.removeAll { $0.code == .invalidSamples && $0.detail.hasPrefix(detail) }
+        let last = report.leftOut.last.map { ", such as \($0.id): \($0.reason)" } ?? ""
+        note(.invalidSamples, detail + last, at: now)
     }
 
     mutating func note(_ code: SyncNotice.Code, _ detail: String, at time: Instant, message: String? = nil) {

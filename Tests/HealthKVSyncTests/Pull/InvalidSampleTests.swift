@@ -27,7 +27,14 @@ struct InvalidSampleTests {
         #expect(report.issue == nil && report.pulled.invalid == 4 && report.pulled.imported == 1)
         #expect(try bench.weights == [60, 70, 72])
         #expect(bench.held.contains(72))
-        #expect(try bench.status().notices.map(\.code) == [.invalidSamples])
+        #expect(
+            Set(report.pulled.leftOut.map(\.id)) == Set(ids)
+                && report.pulled.leftOut.allSatisfy { $0.type == .bodyMass })
+        #expect(Set(report.pulled.leftOut.map(\.reason)).count >= 3, "\(report.pulled.leftOut)")
+        let notices = try bench.status().notices
+        #expect(notices.map(\.code) == [.invalidSamples])
+        let named = try #require(report.pulled.leftOut.first { notices[0].detail.contains($0.id.description) })
+        #expect(notices[0].detail.hasSuffix(named.reason))
         for id in ids { bench.health.delete(id) }
         #expect(try await bench.sync().issue == nil)
         #expect(try bench.weights == [60, 70, 72])
@@ -41,13 +48,18 @@ struct InvalidSampleTests {
         try await bench.sync()
         var noted = bench.scale(61, hour: 2)
         noted.metadata = ["n": .number(.infinity)]
-        for sample in [bench.scale(62, hour: 5), bench.scale(.nan, hour: 3), bench.scale(.infinity, hour: 4), noted] {
-            bench.health.save(sample)
-        }
+        bench.health.save(bench.scale(62, hour: 5))
+        let bad = [bench.scale(.nan, hour: 3), bench.scale(.infinity, hour: 4), noted].map { bench.health.save($0) }
         let report = try await bench.sync()
         #expect(report.issue == nil && report.pulled.invalid == 3 && report.pulled.imported == 1, "\(report)")
+        #expect(Set(report.pulled.leftOut.map(\.id)) == Set(bad), "\(report.pulled.leftOut)")
         #expect(try bench.weights == [60, 62])
         #expect(try bench.status().notices.map(\.code) == [.invalidSamples])
+        // The next ones replace the notice, and name themselves.
+        let next = bench.health.save(bench.scale(.nan, hour: 9))
+        #expect(try await bench.sync().pulled.leftOut.map(\.id) == [next])
+        let notices = try bench.status().notices
+        #expect(notices.count == 1 && notices[0].detail.contains(next.description))
         try bench.finish()
     }
 
@@ -83,6 +95,7 @@ struct InvalidSampleTests {
             return merger.report
         }
         #expect(report.invalid == 2 && report.imported == 1 && report.deleted == 0)
+        #expect(Set(report.leftOut.map(\.id)) == [bad.id, good.id])
         #expect(try bench.weights == [70])
         try bench.finish()
     }
