@@ -1,4 +1,5 @@
 import ColumnFormat
+import PageReader
 
 /// Finds the one bit that is wrong in a value whose checksum fails.
 ///
@@ -66,5 +67,33 @@ struct Mending {
             bytes[range.lowerBound + bit / 8] ^= 1 << (bit % 8)
         }
         return true
+    }
+
+    /// Sets one wrong bit right in the page that leads to all tables, if exactly one bit makes it such a page again.
+    static func mendingNames(of file: PageFile, _ metas: MetaPages) -> (PageFile, UInt64?) {
+        guard let meta = metas.newest, !meta.main.isEmpty, meta.main.depth == 1 else { return (file, nil) }
+        let offset = meta.main.root * UInt64(meta.pageSize)
+        var (bytes, scratch): ([UInt8], [UInt32]) = ([UInt8](repeating: 0, count: meta.pageSize), [])
+        guard (try? file.read(at: offset, into: &bytes)) != nil else { return (file, nil) }
+        func isWhole() -> Bool {
+            guard case .names(let tables) = LoosePage(bytes, number: meta.main.root, scratch: &scratch) else {
+                return false
+            }
+            return tables.count == Int(clamping: meta.main.entries)
+                && tables.allSatisfy { TableCode(name: $0.name) != nil }
+        }
+        if isWhole() { return (file, nil) }
+        var hit: Int?
+        for bit in 0..<8 * bytes.count {
+            bytes[bit / 8] ^= 1 << (bit % 8)
+            let isHit = isWhole()
+            bytes[bit / 8] ^= 1 << (bit % 8)
+            guard isHit else { continue }
+            if hit != nil { return (file, nil) }
+            hit = bit
+        }
+        guard let hit else { return (file, nil) }
+        bytes[hit / 8] ^= 1 << (hit % 8)
+        return (PageFile(file, replacing: bytes, at: offset), meta.main.root)
     }
 }

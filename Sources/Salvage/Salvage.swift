@@ -73,129 +73,27 @@ public struct Salvage {
 
     /// - Parameter step: called often; an error that it throws ends the search.
     public init(_ file: PageFile, _ metas: MetaPages, _ rules: SalvageRules, step: @escaping () throws -> Void) throws {
-        let (file, mendedPage) = rules.mends ? Salvage.mendingNames(file, metas) : (file, nil)
+        let (file, mendedPage) = rules.mends ? Mending.mendingNames(of: file, metas) : (file, nil)
         (self.file, self.step, self.mendedPage) = (file, step, mendedPage)
         let byteCount = try file.size()
         guard let pageSize = metas.pageSize ?? RootSearch.pageSize(of: file, byteCount: byteCount) else {
             throw Refusal.noPages
         }
-        var best = try metas.newest.map { try TreeSurvey(file, $0, rules, step) }
-        if let other = best?.otherFormat { throw other }
-        let ofMeta = best
-        var hasMeta = best != nil
-        var isReloaded = false
-        var (lost, history): (UInt64, SessionHistory) = (0, SessionHistory())
-        // A meta page that cannot be read may have been the newer one.
-        if best?.isWhole != true || Salvage.mayMissNewer(metas) {
-            let search = try RootSearch.snapshots(
-                file, pageSize: pageSize, pages: byteCount / UInt64(pageSize), rules, step)
-            let candidates = search.snapshots
-            history = search.history
-            let known = Salvage.newestTransaction(metas, best)
-            for candidate in candidates where Salvage.isOpen(candidate, known, best, metas) {
-                let other = try TreeSurvey(file, candidate, rules, step)
-                if let present = best, !Salvage.isBetter(other, than: present, hasMeta, history) { continue }
-                // The meta page of this very snapshot also knows the free pages.
-                (best, hasMeta) = (other, false)
-                if other.isWhole { break }
-            }
-            let newest = max(candidates.first?.transaction ?? 0, known)
-            if !hasMeta, let found = best?.meta {
-                isReloaded =
-                    ofMeta.map { $0.meta.main.root == found.main.root && $0.walk.findings.isEmpty } ?? false
-                    && candidates.allSatisfy { $0.transaction <= found.transaction }
-                lost = !isReloaded && newest > found.transaction ? newest - found.transaction : 0
-            }
-        }
+        let pages = byteCount / UInt64(pageSize)
+        let choice = try SnapshotChoice(file, metas, rules, pageSize: pageSize, pages: pages, step)
         // Without a page that leads to the tables, all values are looked for by their own headers.
-        let rootless = Meta(
-            names: byteCount / UInt64(pageSize), tables: 0, transaction: 0, lastPage: byteCount / UInt64(pageSize),
-            pageSize: pageSize)
-        let found = try best ?? TreeSurvey(file, rootless, rules, step)
+        let rootless = Meta(names: pages, tables: 0, transaction: 0, lastPage: pages, pageSize: pageSize)
+        let found = try choice.survey ?? TreeSurvey(file, rootless, rules, step)
         presumes =
             !found.knowsFreePages
             && (found.walk.tables.isEmpty || found.walk.findings.contains { $0.kind == .pageOutOfRange })
-        (survey, self.hasMeta, transactionsLost, self.history) = (found, hasMeta, lost, history)
-        self.isReloaded = isReloaded
+        (survey, hasMeta, isReloaded) = (found, choice.hasMeta, choice.isReloaded)
+        (transactionsLost, history) = (choice.transactionsLost, choice.history)
         findings = metas.findings + found.walk.findings
         if !found.holes.isEmpty { try searchPages(byteCount, rules) }
-        if best == nil, !pieces.contains(where: { $0.table == .chunks && $0.isWhole }) { throw Refusal.noStore }
-    }
-
-    /// Returns `true` if another snapshot is worth more than a present one that is not whole.
-    ///
-    /// What the trees of a snapshot do not lead to is looked for on all pages, but the transactions behind it are lost,
-    /// even if an older one is whole: a store that was just created is. So an older one is better only if it is of the
-    /// transaction before, and the present one may never have happened: then pages of it may be missing.
-    private static func isBetter(
-        _ other: TreeSurvey, than present: TreeSurvey, _ hasMeta: Bool, _ history: SessionHistory
-    ) -> Bool {
-        // The state of a sound meta page has happened, even if not one of its trees can be read.
-        if hasMeta, present.facts == nil, other.meta.transaction < present.meta.transaction { return false }
-        if let facts = present.facts, facts.transaction == present.meta.transaction,
-            other.meta.transaction < facts.transaction
-        {
-            let mayBeKilled = history.happened(facts.stamp) != true && !history.happened(commit: facts.commit)
-            guard mayBeKilled, other.meta.transaction + 1 == facts.transaction else { return false }
+        if choice.survey == nil, !pieces.contains(where: { $0.table == .chunks && $0.isWhole }) {
+            throw Refusal.noStore
         }
-        return other.isWhole || other.losses < present.losses
-    }
-
-    /// Sets one wrong bit right in the page that leads to all tables, if exactly one bit makes it such a page again.
-    private static func mendingNames(_ file: PageFile, _ metas: MetaPages) -> (PageFile, UInt64?) {
-        guard let meta = metas.newest, !meta.main.isEmpty, meta.main.depth == 1 else { return (file, nil) }
-        let offset = meta.main.root * UInt64(meta.pageSize)
-        var (bytes, scratch): ([UInt8], [UInt32]) = ([UInt8](repeating: 0, count: meta.pageSize), [])
-        guard (try? file.read(at: offset, into: &bytes)) != nil else { return (file, nil) }
-        func isWhole() -> Bool {
-            guard case .names(let tables) = LoosePage(bytes, number: meta.main.root, scratch: &scratch) else {
-                return false
-            }
-            return tables.count == Int(clamping: meta.main.entries)
-                && tables.allSatisfy { TableCode(name: $0.name) != nil }
-        }
-        if isWhole() { return (file, nil) }
-        var hit: Int?
-        for bit in 0..<8 * bytes.count {
-            bytes[bit / 8] ^= 1 << (bit % 8)
-            let isHit = isWhole()
-            bytes[bit / 8] ^= 1 << (bit % 8)
-            guard isHit else { continue }
-            if hit != nil { return (file, nil) }
-            hit = bit
-        }
-        guard let hit else { return (file, nil) }
-        bytes[hit / 8] ^= 1 << (hit % 8)
-        return (PageFile(file, replacing: bytes, at: offset), meta.main.root)
-    }
-
-    /// Returns the number of the transaction that the newest meta page is of. If it and that of the other meta page are
-    /// not consecutive, but the header's number and that of the other page are, the number on the page is wrong.
-    private static func newestTransaction(_ metas: MetaPages, _ survey: TreeSurvey?) -> UInt64 {
-        guard let newest = metas.newest else { return 0 }
-        guard let facts = survey?.facts, let other = metas.pages[1 - newest.index],
-            max(facts.transaction, other.transaction) - min(facts.transaction, other.transaction) == 1
-        else { return newest.transaction }
-        return facts.transaction
-    }
-
-    /// Returns `true` if a newer meta page than the sound one may be lost.
-    private static func mayMissNewer(_ metas: MetaPages) -> Bool {
-        guard let newest = metas.newest else { return true }
-        let other = metas.pages[1 - newest.index]
-        // The other page is of the transaction before, if it says so.
-        return !metas.findings.isEmpty && other.map { $0.transaction + 1 != newest.transaction } ?? true
-    }
-
-    /// Returns `true` if a snapshot that no meta page leads to is worth a look. Beside a sound meta page only a newer
-    /// snapshot is, or any if that meta page leads to a snapshot that its header does not belong to.
-    private static func isOpen(_ candidate: Meta, _ known: UInt64, _ best: TreeSurvey?, _ metas: MetaPages) -> Bool {
-        guard let best else { return true }
-        // What a readable list of free pages leaves over is exact; an older snapshot is not.
-        if !best.holes.isEmpty, best.knowsFreePages { return false }
-        guard let facts = best.facts else { return candidate.transaction >= known || !best.holes.isEmpty }
-        if facts.transaction != best.meta.transaction { return true }
-        return candidate.transaction > known && mayMissNewer(metas)
     }
 
     /// Collects the values of tables with holes from pages that the trees do not account for.

@@ -84,7 +84,8 @@ struct StoreAccessTests {
     @Test("No message contains advice for callers of the library")
     func advice() {
         let codes: [StoreError.Code] = [
-            .noStore, .notAStore, .newerFormat, .damaged, .closed, .nested, .readOnly, .invalidSample, .tokenExpired,
+            .noStore, .notAStore, .newerFormat, .olderFormat, .damaged, .closed, .nested, .readOnly, .invalidSample,
+            .tokenExpired,
             .full, .storage, .mixedUnits, .unsuitableQuery, .exists, .insideStore, .poisoned, .outcomeUnknown,
             .growthBlocked, .unsafeFolder, .unsafeFileSystem, .accessDenied, .busy, .replaced, .suspended, .forked,
             .readerExpired, .unfinished, .cancelled,
