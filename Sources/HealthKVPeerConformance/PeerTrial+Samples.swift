@@ -42,7 +42,8 @@ extension PeerTrial {
             DeletedSample(
                 id: sample.id, type: sample.type, source: sample.source.identity,
                 syncIdentifier: sample.syncIdentifier, version: sample.version,
-                modified: ChangeClock(time: clock.time + 1, replica: clock.replica)))
+                modified: ChangeClock(time: clock.time + 1, replica: clock.replica), start: sample.start,
+                end: sample.end))
     }
 }
 

@@ -247,13 +247,13 @@ struct ExportReader {
         }
     }
 
-    /// Returns `true` for a record that cannot be read and that nobody wants, as its type or its source says, and
-    /// counts it as skipped.
+    /// Returns `true` for a record or workout that cannot be read and that nobody wants, as its type or source says. It
+    /// counts as skipped.
     private mutating func isUnwanted(
         _ element: ExportElement, _ bytes: borrowing Span<UInt8>, _ sink: inout RecordSink
     ) -> Bool {
-        guard let node = element.nodes.first, TopLevel.name(bytes, node.name) == .record,
-            !records.mayBeWanted(element, bytes, sink.wanted)
+        guard let node = element.nodes.first, let name = TopLevel.name(bytes, node.name),
+            name == .record || name == .workout, !records.mayBeWanted(element, name, bytes, sink.wanted)
         else { return false }
         sink.report.read += 1
         sink.report.skipped += 1

@@ -44,10 +44,12 @@ struct RecordReader {
         return record
     }
 
-    /// Returns `false` for a record whose type or source says that it is not wanted, whatever else is wrong with it.
+    /// Returns `false` for a record or workout whose type or source says that it is not wanted, whatever else is wrong
+    /// with it.
     mutating func mayBeWanted(
-        _ element: ExportElement, _ bytes: borrowing Span<UInt8>, _ wanted: WantedRecords
+        _ element: ExportElement, _ name: TopLevel, _ bytes: borrowing Span<UInt8>, _ wanted: WantedRecords
     ) -> Bool {
+        if name == .workout, let types = wanted.types, !types.contains(.workout) { return false }
         let node = element.nodes[0]
         func isAny<Value>(_ set: Set<Value>?, _ name: ExportName, _ value: (String) -> Value) -> Bool {
             var isDamaged = false
@@ -55,7 +57,8 @@ struct RecordReader {
             else { return true }
             return set.contains(value(text))
         }
-        return isAny(wanted.types, .type) { SampleType($0) } && isAny(wanted.sources, .sourceName) { $0 }
+        let isType = name == .workout || isAny(wanted.types, .type) { SampleType($0) }
+        return isType && isAny(wanted.sources, .sourceName) { $0 }
     }
 
     /// Reads start and end.

@@ -73,12 +73,18 @@ final class CheckLog {
         }
     }
 
-    /// Adds to the findings about values on which page each value begins.
-    func locatePages(_ inspection: PageInspection) {
+    /// Adds to the findings about values on which page each value begins, unless it is in the journal.
+    func locatePages(_ inspection: PageInspection, _ snapshot: borrowing Snapshot) {
         guard let walk = inspection.walk, let pageSize = inspection.metas.pageSize else { return }
         for (index, table, key) in values {
             guard let record = walk.tables.first(where: { $0.name == table.name })?.record,
                 let place = inspection.file.place(of: key, in: record, pageSize: pageSize)
+            else { continue }
+            // The journal may hold another value of this key, which its header tells.
+            var head = [UInt8](repeating: 0, count: min(place.count, StoredValue.keyOffsetLimit))
+            guard (try? inspection.file.read(at: place.offset, into: &head)) != nil,
+                let value = try? snapshot.view.get(snapshot.tables[table], key), value.byteCount == place.count,
+                value.extracting(0..<head.count).copied() == head
             else { continue }
             report.findings[index].page = place.offset / UInt64(pageSize)
         }

@@ -82,6 +82,15 @@ struct PageInspection {
 
     var isSound: Bool { findings.isEmpty && omitted == 0 }
 
+    /// Why the header cannot be read, if another release wrote the store.
+    var otherFormat: FormatError? {
+        guard let walk, let pageSize = metas.pageSize,
+            let record = walk.tables.first(where: { $0.name == TableCode.meta.name })?.record,
+            let header = file.value(of: StoreHeader.key, in: record, pageSize: pageSize)
+        else { return nil }
+        return StoreHeader.otherFormat(header.rawBytes)
+    }
+
     /// Whether another commit has happened since. Then findings about pages that no reader protected prove nothing.
     var hasMoved: Bool { MetaPages(file).newest?.transaction != metas.newest?.transaction }
 }

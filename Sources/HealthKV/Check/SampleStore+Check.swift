@@ -116,6 +116,7 @@ extension PageInspection {
         _ folder: String, limit: Int, _ progress: (Double) -> Bool
     ) throws -> CheckReport {
         struct Stopped: Error {}
+        if let other = otherFormat, other.code == .older { throw StoreError.wrap(other, path: folder) }
         var report = CheckReport()
         (report.findings, report.omitted) = (findings, omitted)
         var checker = RawCheck(report, limit: limit)

@@ -30,7 +30,7 @@ struct StoreCheck {
         }
         _ = progress(1)
         log.locateChunks(snapshot)
-        if let inspection { log.locatePages(inspection) }
+        if let inspection { log.locatePages(inspection, snapshot) }
         return log.report
     }
 

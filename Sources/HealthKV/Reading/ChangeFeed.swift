@@ -126,16 +126,20 @@ enum ChangeFeed {
 
     static func deletedSample(_ tombstone: Tombstone, in snapshot: Snapshot) throws -> DeletedSample {
         var source = try NameTable.source(tombstone.source, in: snapshot)
-        // Its name at the time, which a file may give.
-        if let place = tombstone.place {
-            source.name = try NameTable.revision(place.revision, in: snapshot).source.name
+        var place: DeletedPlace?
+        // A peer may have told of the deletion under another source than that of the sample.
+        if let known = tombstone.place, let revision = try? NameTable.revision(known.revision, in: snapshot),
+            revision.sourceNumber == tombstone.source
+        {
+            // Its name at the time, which a file may give.
+            source.name = revision.source.name
+            place = known
         }
         return DeletedSample(
             id: tombstone.id, type: try NameTable.type(tombstone.type, in: snapshot), source: source,
             syncIdentifier: tombstone.syncIdentifier, version: tombstone.version,
             modified: tombstone.clock, group: tombstone.group,
-            start: tombstone.place.map { Instant(nanoseconds: $0.start) },
-            end: tombstone.place.map { Instant(nanoseconds: $0.end) })
+            start: place.map { Instant(nanoseconds: $0.start) }, end: place.map { Instant(nanoseconds: $0.end) })
     }
 
     private static func rangeRemoval(_ scope: Intent.Scope, _ types: Set<UInt32>?, in snapshot: Snapshot) throws

@@ -47,8 +47,12 @@ struct HistoryAdoption {
             taken.insert(first.row)
             adoption.adopted.append(first)
         }
+        // Each deleted sample is one of the peer's at most.
+        var buried: Set<SampleID> = []
         for row in 0..<batch.count where !plan.careful[row] && !taken.contains(row) {
-            if let id = try deletedSample(row, of: batch, plan, in: snapshot) { adoption.deleted.append((row, id)) }
+            guard let id = try deletedSample(row, of: batch, plan, besides: buried, in: snapshot) else { continue }
+            buried.insert(id)
+            adoption.deleted.append((row, id))
         }
         return adoption
     }
@@ -73,9 +77,10 @@ struct HistoryAdoption {
             as: PrintedValue(batch.values[row], kind.sampleUnit), bothPrinted: false, of: kind.sampleType)
     }
 
-    /// Returns the derived id under which a row was deleted here.
+    /// Returns the derived id under which a row was deleted here. What another store deleted, that store finds itself:
+    /// if both took a sample of the peer for the deleted one, a later sample of the same time could be deleted as well.
     private static func deletedSample(
-        _ row: Int, of batch: SampleBatch, _ plan: ImportPlan, in snapshot: Snapshot
+        _ row: Int, of batch: SampleBatch, _ plan: ImportPlan, besides buried: Set<SampleID>, in snapshot: Snapshot
     ) throws -> SampleID? {
         let kind = plan.kinds[Int(batch.kindOfRow[row])]
         let span = NearRows.within(aSecondOf: batch.starts[row])
@@ -86,6 +91,7 @@ struct HistoryAdoption {
                 DerivedID.start(of: tombstone.id).nanoseconds < span.to
             else { return false }
             guard tombstone.type == kind.type, let place = tombstone.place,
+                tombstone.clockReplica == snapshot.header.replica, !buried.contains(tombstone.id),
                 NearRows.isNear(place.end, batch.ends[row])
             else { return true }
             let source = try NameTable.revision(place.revision, in: snapshot).source

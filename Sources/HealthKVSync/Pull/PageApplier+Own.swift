@@ -60,7 +60,7 @@ extension PageApplier {
         else { return nil }
         let unseen = DeletedSample(
             id: id, type: record.sample.type, source: ownSource, syncIdentifier: text, version: 0,
-            modified: record.sample.clock)
+            modified: record.sample.clock, start: record.sample.start, end: record.sample.end)
         try txn.raise(unseen, to: PeerNumber.slot(of: number))
         return try txn.deletedSample(id: id)
     }

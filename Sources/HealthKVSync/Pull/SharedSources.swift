@@ -57,7 +57,7 @@ extension WriteTransaction {
         }
         let deleted = DeletedSample(
             id: sample.id, type: sample.type, source: sample.source.identity, syncIdentifier: sample.syncIdentifier,
-            version: 0, modified: sample.clock)
+            version: 0, modified: sample.clock, start: sample.start, end: sample.end)
         try raise(deleted, to: max(1, sample.lastChange.version, sample.versionDeletedAtSource))
     }
 }

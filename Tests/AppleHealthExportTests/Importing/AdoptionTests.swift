@@ -93,6 +93,30 @@ struct AdoptionTests {
         #expect(try bench.samples(.bodyMass).map(\.quantity.value) == [72.5, 80])
     }
 
+    @Test("One deleted sample is one of the peer's at most, though two of one time fit")
+    func deletedOnce() throws {
+        try bench.take([Export.weight("72.5", day: 1)])
+        let old = try #require(try bench.samples(.bodyMass).first).id
+        try bench.store.write { _ = try $0.delete(id: old) }
+        try pull([try pulled(72.5, day: 1), try pulled(80.1, day: 1)], bench)
+        #expect(try bench.samples(.bodyMass).count == 1)
+    }
+
+    @Test("What another store deleted takes no sample that the peer shows here: that store finds it by itself")
+    func deletedElsewhere() throws {
+        let other = try ImportBench()
+        try other.take([Export.weight("72.5", day: 1)])
+        let old = try #require(try other.samples(.bodyMass).first).id
+        try other.store.write { _ = try $0.delete(id: old) }
+        let deleted = try #require(try other.store.blockingRead { try $0.deletedSample(id: old) })
+        #expect(deleted.start != nil)
+        // The name is known here, too.
+        try bench.take([Export.weight("60", day: 9)])
+        try bench.store.write { _ = try $0.merge(deleted) }
+        try pull([try pulled(73, day: 1)], bench)
+        #expect(try bench.samples(.bodyMass).map(\.quantity.value) == [73, 60])
+    }
+
     @Test("If two sources have the name and both fit, neither is adopted")
     func ambiguous() throws {
         try bench.take([Export.weight("72.5", day: 1)])

@@ -124,6 +124,12 @@ struct GoldenTests {
             _ = try SampleStore.repair(at: copy.path, to: copy.path + "-new")
         }
         #expect(!FileManager.default.fileExists(atPath: copy.path + "-new"))
+        // A page of it that is damaged changes nothing.
+        let damaged = copied("v1")
+        var broken = bytes
+        for offset in stride(from: 6 * 4_096, to: broken.count, by: 20 * 4_096) { broken[offset + 12] ^= 0xFF }
+        FileSystem.write(broken, to: damaged.path + "/data.mdb")
+        expectError(.olderFormat) { try SampleStore.check(at: damaged.path) }
         #expect(FileSystem.bytes(of: copy.path + "/data.mdb") == bytes)
     }
 }

@@ -57,6 +57,16 @@ struct DumpTests {
         let deleted = try #require(try loaded.blockingRead { try $0.deletedSample(id: id) })
         #expect(deleted.start == sample.start && deleted.end == sample.end && deleted.source.name == sample.source.name)
         try loaded.close()
+        let name = sample.source.name
+        let line =
+            #"<Record type="HKQuantityTypeIdentifierBodyMass" sourceName="\#(name)" unit="lb" value="159.6" "#
+            + #"creationDate="2024-06-01 00:00:00 +0000" startDate="2024-05-31 04:30:00 +0000" "#
+            + #"endDate="2024-05-31 04:30:00 +0000"/>"#
+        let export = bench.folder.appendingPathComponent("export.xml")
+        try Data(#"<?xml version="1.0" encoding="UTF-8"?><HealthData locale="en_US">\#(line)</HealthData>"#.utf8)
+            .write(to: export)
+        let again = try bench.run("import", "T", export.path, "--format", "json").json()
+        #expect(again["vetoed"] as? Int == 1 && again["inserted"] as? Int == 0, "\(again)")
         try bench.expectClean("T")
     }
 

@@ -63,6 +63,10 @@ struct RepairVerbTests {
         #expect(!run.output.contains("08:00"))
         let exact = try bench.run("repair", "A store", "--dry-run", "--show-values")
         #expect(exact.output.contains("of stepCount, from 2024-05-01T08:00:00"), "\(exact.output)")
+        let midnight = #"{"type":"stepCount","start":"2024-05-02T00:00:00Z","value":1,"unit":"count"}"#
+        try bench.load("M", midnight)
+        let sound = try bench.run("repair", "M", "--output", bench.path("Q"))
+        #expect(sound.output.contains("kept: 1 of stepCount, from 2024-05-02 to 2024-05-02\n"), "\(sound.output)")
     }
 
     @Test("A repair tells its progress as events") func progress() throws {

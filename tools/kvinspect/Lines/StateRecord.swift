@@ -56,7 +56,7 @@ struct StateRecord: Decodable {
             id: id, type: SampleType(try name(type, "type")),
             source: SourceIdentity(bundle: bundle ?? "", name: source ?? ""), syncIdentifier: syncIdentifier,
             version: version, modified: ChangeClock(time: modified ?? .distantPast, replica: replica), group: group,
-            start: start, end: start.map { end ?? $0 })
+            start: start, end: end)
     }
 
     /// A peer as a store that is new to it knows it: what it has seen of the dumped store counts for no other one.

@@ -48,7 +48,7 @@ final class Console {
     /// What is printed from now on is a table: if it does not fit on the screen, the user's pager shows it.
     func beginTable() throws {
         try flush()
-        if pager == nil { pager = Pager(output, environment: environment) { say($0) } }
+        if pager == nil { pager = Pager(output, environment: environment) { [weak self] in self?.say($0) } }
     }
 
     func write(_ bytes: [UInt8]) throws {

@@ -11,6 +11,7 @@
 /// Shows a table that is longer than the screen with the program that the variable PAGER names.
 final class Pager {
     private let command: String
+    private let say: (String) -> Void
     /// The lines that fit on the screen beside the next prompt.
     private let rows: Int
     private let terminal: OutputStream
@@ -20,28 +21,16 @@ final class Pager {
     private var process: Process?
     private var input: OutputStream?
 
-    /// `nil` if the user wants no pager, if it cannot be run, or if there is no screen to be longer than.
-    init?(_ terminal: OutputStream, environment: [String: String], say: (String) -> Void) {
+    /// `nil` if the user wants no pager, or if there is no screen to be longer than.
+    ///
+    /// - Parameter say: tells that the pager cannot be run.
+    init?(_ terminal: OutputStream, environment: [String: String], say: @escaping (String) -> Void) {
         guard let command = environment["PAGER"], !command.isEmpty, command != "cat", environment["TERM"] != "dumb",
             let size = terminal.size, terminal.isInForeground
         else { return nil }
-        guard Pager.isThere(command, path: environment["PATH"] ?? "") else {
-            say("PAGER names '\(command)', which cannot be run. The table is printed without it.")
-            return nil
-        }
-        self.command = command
+        (self.command, self.say) = (command, say)
         self.terminal = terminal
         rows = size.rows - 1
-    }
-
-    /// Returns `false` if a command of a shell begins with a program that does not exist. Of a command that is more
-    /// than a program with its arguments nobody but the shell knows.
-    private static func isThere(_ command: String, path: String) -> Bool {
-        guard let program = command.split(separator: " ").first.map(String.init),
-            !program.contains(where: { "=$`'\"\\|&;<>()*?[~".contains($0) })
-        else { return true }
-        if program.contains("/") { return FileManager.default.isExecutableFile(atPath: program) }
-        return path.split(separator: ":").contains { FileManager.default.isExecutableFile(atPath: "\($0)/\(program)") }
     }
 
     var isRunning: Bool { process != nil }
@@ -92,8 +81,27 @@ final class Pager {
         }
     }
 
+    /// Returns `false` if the shell does not know the first word of a command. What is more than a word, such as a
+    /// variable that is set, only the shell understands.
+    private static func isThere(_ command: String) -> Bool {
+        guard let word = command.split(whereSeparator: \.isWhitespace).first.map(String.init),
+            !word.contains(where: { "=$`'\"\\|&;<>()*?[~".contains($0) })
+        else { return true }
+        let shell = Process()
+        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+        shell.arguments = ["-c", "command -v \"$1\" >/dev/null", "sh", word]
+        guard (try? shell.run()) != nil else { return true }
+        shell.waitUntilExit()
+        return shell.terminationStatus == 0
+    }
+
     /// Starts the pager, and returns its input; that of the terminal if it does not start.
     private func start() -> OutputStream {
+        guard Pager.isThere(command) else {
+            say("PAGER names '\(command)', which cannot be run. The table is printed without it.")
+            input = terminal
+            return terminal
+        }
         let process = Process()
         let pipe = Pipe()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")

@@ -112,8 +112,7 @@ struct StateLines {
             .init("syncIdentifier", .optional(sample.syncIdentifier)), .init("syncVersion", .integer(sample.version)),
             .init("modified", sync.date(sample.modified.time)),
             .init("replica", .integer(Int64(sample.modified.replica))), .init("group", .optional(sample.group)),
-            .init("start", sample.start.map { sync.date($0) } ?? .null),
-            .init("end", sample.end.map { sync.date($0) } ?? .null),
+            .init("start", .optional(sample.start, in: .utc)), .init("end", .optional(sample.end, in: .utc)),
         ]
     }
 

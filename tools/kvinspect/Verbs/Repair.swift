@@ -90,10 +90,11 @@ enum RepairVerb: Verb {
     private static func line(_ title: String, _ part: RepairReport.Part, _ arguments: ParsedArguments) -> String {
         let count = part.samples.map { "\($0)" } ?? "an unknown number"
         let isExact = arguments.flag(OptionDescription.exactDamage.name)
-        let span =
-            part.from == nil && part.to == nil
-            ? "" : ", \(LostParts.span(part.from ?? .distantPast, part.to ?? .distantFuture, in: .utc, isExact))"
-        return "\(title): \(count) of \(part.type.shortName)\(span)"
+        guard part.from != nil || part.to != nil else { return "\(title): \(count) of \(part.type.shortName)" }
+        // A part ends with its last start.
+        let to = (part.to ?? .distantFuture) + (isExact ? 0 : 1)
+        let span = LostParts.span(part.from ?? .distantPast, to, in: .utc, isExact)
+        return "\(title): \(count) of \(part.type.shortName), \(span)"
     }
 
     /// What the store held and a repair does not bring back, in words.
