@@ -146,7 +146,9 @@ struct FeedSender: SessionJob {
         _ seen: ChangeToken? = nil, removal: PeerPlace? = nil
     ) async throws {
         let (name, now, told) = (name, now, memory.told)
-        guard !refused.isEmpty || !settled.isEmpty || seen != nil || removal != nil else { return }
+        let known = try state().told
+        let isToldMore = told.map { $0.greatest(with: known) != known } ?? false
+        guard isToldMore || !refused.isEmpty || !settled.isEmpty || seen != nil || removal != nil else { return }
         try await update { txn, state in
             if let told { state.told = told.greatest(with: state.told) }
             for (operation, reason) in refused {
@@ -202,7 +204,9 @@ struct FeedSender: SessionJob {
             let wanted = page.deletions.filter { isPushed($0.type) }
             let free = wanted.filter { !held.holds($0.type) }
             if free.count < wanted.count { isWhole = false }
-            if let error = try await pushRecords(operations(free, here)).errorToTryAgain { throw error }
+            let answer = try await pushRecords(operations(free, here))
+            try await settle([])
+            if let error = answer.errorToTryAgain { throw error }
             place = page.next
         } while place != nil
         return isWhole

@@ -113,8 +113,18 @@ struct Introduction: SessionJob {
             try await beginAgain()
         } else {
             memory.agreesWithPeer = true
+            try await learnTold(theirs.place)
         }
         return false
+    }
+
+    /// Notes that the peer was told more than is remembered here: a pass ended after the peer had answered. Otherwise
+    /// nobody would notice that the peer loses this.
+    private func learnTold(_ place: ChangeToken?) async throws {
+        guard let place, try store.blockingRead({ try $0.fit(of: place) }) == .fits,
+            try state().told.map({ place.isBeyond($0) }) ?? true
+        else { return }
+        try await update { _, state in state.told = place.greatest(with: state.told) }
     }
 
     /// Begins a new epoch because the peer knows that its feed was read beyond a place: our store was restored. If the

@@ -15,6 +15,7 @@ private final class RolledBackPair {
     private(set) var phone: SampleStore
     private(set) var hub: SampleStore
     private(set) var engine: SyncEngine
+    private(set) var peer: OutcomePeer
     private let remembers: Bool
     private var day = 0
 
@@ -22,7 +23,7 @@ private final class RolledBackPair {
         (self.keepsAttribute, self.remembers) = (keepsAttribute, remembers)
         phone = try Self.open(folder.path + "/phone", clock)
         hub = try Self.open(folder.path + "/hub", clock)
-        engine = Self.makeEngine(phone, hub, clock, remembers)
+        (engine, peer) = Self.makeEngine(phone, hub, clock, remembers)
         try await engine.enable("hub")
     }
 
@@ -37,9 +38,9 @@ private final class RolledBackPair {
 
     private static func makeEngine(
         _ phone: SampleStore, _ hub: SampleStore, _ clock: ManualClock, _ remembers: Bool
-    ) -> SyncEngine {
+    ) -> (SyncEngine, OutcomePeer) {
         let peer = OutcomePeer(StorePeer(hub, id: "hub", as: "phone"), remembers: remembers)
-        return Bench.makeEngine(phone, [SyncPeer(peer, plan: .everything)], clock)
+        return (Bench.makeEngine(phone, [SyncPeer(peer, plan: .everything)], clock), peer)
     }
 
     enum Side: String { case phone, hub }
@@ -57,7 +58,7 @@ private final class RolledBackPair {
             try whileClosed()
             hub = try Self.open(folder.path + "/hub", clock)
         }
-        engine = Self.makeEngine(phone, hub, clock, remembers)
+        (engine, peer) = Self.makeEngine(phone, hub, clock, remembers)
     }
 
     func copy(_ side: Side) throws -> FileCopy {
@@ -294,6 +295,58 @@ struct RolledBackStoreTests {
         let ids = try pair.ids
         #expect(ids.isSuperset(of: before) && ids.count == 27)
         try await pair.finish()
+    }
+
+    /// Of a hub that lost what a comparison had given it, in a pass that did not come to its end.
+    private func hubLosesCompared(_ pair: RolledBackPair, meanwhile: () async throws -> Void) async throws {
+        try await pair.write(.hub, 70)
+        try await pair.write(.phone, 71)
+        try await pair.sync(2)
+        // Another replica compares instead of following its feed.
+        try await pair.phone.write { try $0.beginEpoch() }
+        let given = try await pair.write(.phone, 72)
+        let time = Instant(nanoseconds: 700_000_000_000_000_000)
+        let steps = Sample(
+            .stepCount, 9, .count, from: time, to: time, source: Source(name: "Watch"), syncIdentifier: "steps",
+            version: 1)
+        _ = try await pair.phone.write { try $0.merge(steps) }
+        // The first pass reads the hub's feed and sends nothing.
+        pair.peer.set { _ in .failed(reason: "not now") }
+        #expect(try await pair.engine.sync()["hub"]?.issue != nil)
+        let copy = try pair.copy(.hub)
+        pair.peer.lose { if case .save(let sample) = $0.kind { sample.type == .stepCount } else { false } }
+        #expect(try await pair.engine.sync()["hub"]?.issue != nil)
+        #expect(try pair.held.contains(given))
+        pair.peer.lose(nil)
+        try await meanwhile()
+        // Now both are equal, and nothing is left to give.
+        try await pair.sync()
+        let before = try pair.ids
+        try pair.restore(.hub, copy)
+        for number in 0..<20 { try await pair.write(.hub, 90 + Double(number)) }
+        try await pair.sync(2)
+        let ids = try pair.ids
+        #expect(ids.isSuperset(of: before) && ids.count == before.count + 20)
+        try await pair.finish()
+    }
+
+    @Test("A hub that lost what a comparison gave it, which was then interrupted, is given that again")
+    func hubLosesCompared() async throws {
+        try await hubLosesCompared(RolledBackPair(keepsAttribute: false)) {}
+    }
+
+    @Test("A store that has lost what it told a hub learns it from the hub")
+    func toldIsLearned() async throws {
+        let pair = try await RolledBackPair(keepsAttribute: false)
+        try await hubLosesCompared(pair) {
+            // As if the process had ended between the answer of the hub and the commit.
+            _ = try await pair.phone.write { txn in
+                let name = EngineNotes.state("hub")
+                var state = PeerNote(decoding: try txn.syncNote(name) ?? []).state
+                state.told = nil
+                try txn.setSyncNote(name, try PeerNote(state, after: nil).bytes)
+            }
+        }
     }
 
     @Test("Two histories that both went on from one copy are brought together", arguments: [true, false])

@@ -6,6 +6,7 @@ import Synchronization
 final class OutcomePeer: RecordPeer {
     private let inner: StorePeer
     private let answer = Mutex<(@Sendable (PushOperation) -> PushOutcome?)?>(nil)
+    private let isLost = Mutex<(@Sendable (PushOperation) -> Bool)?>(nil)
     private let sizes = Mutex<[Int]>([])
     private let atEnumeration = Mutex<(@Sendable () throws -> Void)?>(nil)
 
@@ -20,6 +21,9 @@ final class OutcomePeer: RecordPeer {
     func beforeEnumeration(_ body: @escaping @Sendable () throws -> Void) { atEnumeration.withLock { $0 = body } }
 
     func set(_ answer: (@Sendable (PushOperation) -> PushOutcome?)?) { self.answer.withLock { $0 = answer } }
+
+    /// Loses the answers to some operations, which are carried out.
+    func lose(_ isLost: (@Sendable (PushOperation) -> Bool)?) { self.isLost.withLock { $0 = isLost } }
 
     var id: PeerID { inner.id }
 
@@ -37,6 +41,9 @@ final class OutcomePeer: RecordPeer {
     func push(_ operations: [PushOperation]) async -> [PushOutcome] {
         let count = operations.count { if case .delete = $0.kind { true } else { false } }
         if count > 0 { sizes.withLock { $0.append(count) } }
+        if let isLost = isLost.withLock({ $0 }) {
+            return zip(operations, await inner.push(operations)).map { isLost($0) ? .unknown(reason: "lost") : $1 }
+        }
         guard let answer = answer.withLock({ $0 }) else { return await inner.push(operations) }
         var outcomes: [PushOutcome] = []
         for operation in operations {
