@@ -204,7 +204,12 @@ struct RecordReader {
         case "HKMetadataKeySyncIdentifier" where !text.isEmpty && text.utf8.count <= Sample.textLimit:
             record.syncIdentifier = text
         case "HKMetadataKeySyncVersion":
-            if let version = Double(text), version >= 0, version < 1e15 { record.version = Int64(version) }
+            if let version = Int64(text) {
+                record.version = max(0, version)
+            } else if let version = Double(text), version >= 0 {
+                // One that no store can keep is refused with the record.
+                record.version = version < 0x1p62 ? Int64(version) : .max
+            }
         case "HKTimeZone" where !text.isEmpty && text.utf8.count <= Sample.textLimit: record.timeZone = text
         default:
             let value = ExportMetadata.value(text, of: key)

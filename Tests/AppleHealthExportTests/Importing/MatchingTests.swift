@@ -183,6 +183,13 @@ struct MatchingTests {
         #expect(isSame(try bench.take([entry("70", 1)]), inserted: 0, unchanged: 1))
         #expect(try bench.take([entry("74", 4)]).replaced == 1)
         #expect(try bench.samples(.bodyMass).map(\.quantity.value) == [74])
+        // Apps also number by nanoseconds.
+        let now = 1_700_000_000_000_000_000
+        #expect(try bench.take([entry("75", now)]).replaced == 1)
+        #expect(try bench.take([entry("76", now + 1), entry("75", now)]).replaced == 1)
+        #expect(try bench.samples(.bodyMass).map(\.version) == [Int64(now + 1)])
+        #expect(try bench.samples(.bodyMass).map(\.quantity.value) == [76])
+        #expect(try bench.take([entry("77", .max)]).quarantined == 1)
     }
 
     @Test("The time of creation decides between samples of one time")

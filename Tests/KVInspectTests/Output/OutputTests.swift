@@ -48,7 +48,9 @@ struct OutputTests {
 
     @Test("Text is escaped as JSON requires")
     func escapes() {
-        #expect(json(.string("a\"\\\n\r\t\u{8}\u{c}\u{1}é😀\u{7f}")) == #""a\"\\\n\r\t\b\f\u0001é😀"# + "\u{7f}\"")
+        #expect(
+            json(.string("a\"\\\n\r\t\u{8}\u{c}\u{1}é😀°\u{7f}\u{80}\u{9b}\u{a0}"))
+                == #""a\"\\\n\r\t\b\f\u0001é😀°\u007f\u0080\u009b"# + "\u{a0}\"")
     }
 
     @Test("CSV quotes fields with a comma, a quote or a line break, and ends lines with CR LF")

@@ -33,6 +33,16 @@ struct ImportTests {
         try bench.expectClean("S")
     }
 
+    @Test("Types can be chosen for a store that exists, and an unknown one is refused") func types() throws {
+        try bench.load("S", #"{"type":"heartRate","start":"2024-01-01T00:00:00Z","value":60,"unit":"count/min"}"#)
+        let run = try bench.run("import", "S", "export.xml", "--types", "bodyMass", "--format", "json")
+        #expect(try run.code == 0 && counts(run)["inserted"] == 1, "\(run.errors)")
+        let dry = try bench.run("import", "S", "export.xml", "--types", "bodyMass", "--dry-run", "--format", "json")
+        #expect(try dry.code == 0 && counts(dry)["unchanged"] == 1, "\(dry.errors)")
+        let wrong = try bench.run("import", "S", "export.xml", "--types", "HKQuantityTypeIdentifierBodyMas")
+        #expect(wrong.code == 1 && wrong.errors.contains("Did you mean 'bodyMass'"), "\(wrong.errors)")
+    }
+
     @Test("The input and a folder give the same store as the file")
     func places() throws {
         try FileManager.default.createDirectory(

@@ -12,8 +12,21 @@ struct Zone {
 
     static let utc = Zone(timeZone: .gmt, fixed: 0)
 
-    /// The zone of this machine, or of the variable TZ.
-    static let local = Zone(of: .current)
+    /// The zone of this machine, or of the variable TZ, which may also name a file of the time zone database.
+    static let local = Zone(variable: ProcessInfo.processInfo.environment["TZ"]) ?? Zone(of: .current)
+
+    /// The zone that a value of TZ means beside a plain name, which Foundation understands; `nil` for any other.
+    private init?(variable: String?) {
+        guard var name = variable else { return nil }
+        if name.hasPrefix(":") { name.removeFirst() }
+        if name.hasPrefix("/") {
+            let file = URL(fileURLWithPath: name).resolvingSymlinksInPath().path
+            guard let mark = file.range(of: "/zoneinfo/") else { return nil }
+            name = String(file[mark.upperBound...])
+        }
+        guard let zone = TimeZone(identifier: name) else { return nil }
+        self.init(of: zone)
+    }
 
     /// A zone of the time zone database, `UTC`, `Z`, or a distance such as `+05:45`.
     init?(name: String) {

@@ -234,17 +234,23 @@ struct JSONWriter: JSONSink {
 
     private func needsEscape(from start: Int) -> Bool {
         let span = bytes.span
-        for index in start..<span.count where JSONWriter.mustEscape(span[index]) { return true }
+        for index in start..<span.count where JSONWriter.mustEscape(span[index]) || span[index] == 0xC2 { return true }
         return false
     }
 
-    private static func mustEscape(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x22 || byte == 0x5C }
+    /// Returns `true` for a quote, a backslash, and a control character of one byte.
+    private static func mustEscape(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F
+    }
 
     private mutating func escape(from start: Int) {
         let plain = Array(bytes[start...])
         bytes.removeSubrange(start...)
-        for byte in plain {
-            guard JSONWriter.mustEscape(byte) else {
+        for (index, byte) in plain.enumerated() {
+            // The control characters from 0x80 on, which a terminal obeys as well, are this byte and another one.
+            if byte == 0xC2, plain[index + 1] < 0xA0 { continue }
+            let isSecond = index > 0 && plain[index - 1] == 0xC2 && byte < 0xA0
+            guard isSecond || JSONWriter.mustEscape(byte) else {
                 bytes.append(byte)
                 continue
             }

@@ -22,6 +22,9 @@ struct NewFile {
         guard FileManager.default.fileExists(atPath: NewFile.folder(of: path)) else {
             throw Failure("\(path) cannot be written: its folder does not exist.")
         }
+        guard FileManager.default.isWritableFile(atPath: NewFile.folder(of: path)) else {
+            throw Failure("\(path) cannot be written: nothing can be added to its folder.")
+        }
         // A link is itself what has the name, wherever it leads.
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return }
         guard replaces else { throw exists }

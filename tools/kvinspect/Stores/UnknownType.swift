@@ -5,13 +5,21 @@ enum UnknownType {
     /// Refuses an unknown type, and names the types whose names are near.
     static func refuse(_ type: SampleType, in store: SampleStore) throws { try refuse(type, in: [store]) }
 
+    /// A misspelled identifier of HealthKit without its prefix, as the short names have none.
+    private static func short(_ identifier: String) -> String {
+        let mark = "TypeIdentifier"
+        guard identifier.hasPrefix("HK"), let end = identifier.range(of: mark)?.upperBound else { return identifier }
+        let rest = identifier[end...]
+        return rest.prefix(1).lowercased() + rest.dropFirst()
+    }
+
     /// Refuses a type that none of some stores knows.
     static func refuse(_ type: SampleType, in stores: [SampleStore]) throws {
         if type.catalogNumber != nil { return }
         let known = try stores.flatMap { store in try store.read { try $0.knownTypes() } }
         if known.contains(type) { return }
         let names = Set(SampleType.catalog + known).map(\.shortName)
-        let question = Suggestion.question(type.identifier, among: names)
+        let question = Suggestion.question(UnknownType.short(type.identifier), among: names)
         throw Failure("No type is called '\(type.identifier)'.\(question) 'kvinspect types' lists those of the store.")
     }
 }

@@ -45,7 +45,13 @@ enum StoreCopy {
         }
         // The copy is complete, so it is kept even if the checks fail.
         let after = try StoreAccess.openForReading(destination).info().fileBytes
-        let damaged = try SampleStore.countUnreadableValues(in: destination) { try Interruption.check() }
+        let damaged: Int
+        do {
+            damaged = try SampleStore.countUnreadableValues(in: destination) { try Interruption.check() }
+        } catch let error as Interruption {
+            console.say("The copy in \(destination) is complete. It was not read back.")
+            throw error
+        }
         progress.finish(at: after)
         try Answer.print(
             [

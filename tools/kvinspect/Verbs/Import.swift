@@ -56,8 +56,12 @@ enum ImportVerb: Verb {
         }
         let made = StoreAccess.holdsStore(arguments.store) ? nil : NewStore(arguments.store)
         // A type is refused before a store is made for it.
-        let known = try made == nil && task.types != nil ? [StoreAccess.reopenForReading(arguments.store)] : []
-        for type in task.types ?? [] { try UnknownType.refuse(type, in: known) }
+        if let types = task.types {
+            let known = try made == nil ? [StoreAccess.reopenForReading(arguments.store)] : []
+            // Closed before the store is opened for writing.
+            defer { for store in known { try? store.close() } }
+            for type in types { try UnknownType.refuse(type, in: known) }
+        }
         let store: SampleStore?
         if task.isDryRun {
             console.say("Nothing is stored.")

@@ -18,7 +18,10 @@ enum RepairVerb: Verb {
                     "Also keep samples that may have been changed or deleted since, and, of a store with peers, those whose ids are lost."
             ),
             OptionDescription(name: "no-mend", help: "Do not set single wrong bits right."),
-            .exactDamage, .format, .progress,
+            OptionDescription(
+                name: OptionDescription.exactDamage.name,
+                help: "Print times in the text, not only days. JSON has the times in any case."),
+            .format, .progress,
         ])
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
@@ -31,19 +34,25 @@ enum RepairVerb: Verb {
         options.mends = !arguments.flag("no-mend")
         let progress = Progress(arguments, console, unit: "values")
         let report: RepairReport
-        if let output, !isDry {
-            console.say("Writing \(output); \(arguments.store) is only read.")
-            report = try SampleStore.repair(at: arguments.store, to: output, options: options) {
-                (try? progress.advance()) != nil
+        do {
+            if let output, !isDry {
+                console.say("Writing \(output); \(arguments.store) is only read.")
+                report = try SampleStore.repair(at: arguments.store, to: output, options: options) {
+                    (try? progress.advance()) != nil
+                }
+            } else {
+                report = try SampleStore.withSalvaged(
+                    at: arguments.store, options: options, progress: { (try? progress.advance()) != nil }
+                ) { $1 }
             }
-        } else {
-            report = try SampleStore.withSalvaged(
-                at: arguments.store, options: options, progress: { (try? progress.advance()) != nil }
-            ) { $1 }
+        } catch let error as StoreError where error.code == .cancelled {
+            try Interruption.check()
+            throw error
         }
-        try Interruption.check()
+        // A new store that is complete stays, so what it lacks is told, however late somebody wanted to stop.
         progress.finish()
-        try Answer.print(fields(report, output), arguments, console) { lines(report, output, arguments) }
+        let written = isDry ? nil : output
+        try Answer.print(fields(report, output), arguments, console) { lines(report, written, arguments) }
         return report.isSound ? .clean : report.isLossy ? .lossyRepair : .repaired
     }
 
