@@ -181,7 +181,7 @@ struct PeerQueueTests {
                     .delete(
                         DeletedSample(
                             id: id, type: .bodyMass, source: sample.source.identity, syncIdentifier: id.description,
-                            version: version, modified: clock)))
+                            version: version, modified: clock, start: sample.start, end: sample.end)))
             }
             var outcomes: Set<[UInt8]> = []
             for _ in 0..<4 {
