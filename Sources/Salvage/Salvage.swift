@@ -85,7 +85,7 @@ public struct Salvage {
         let rootless = Meta(names: pages, tables: 0, transaction: 0, lastPage: pages, pageSize: pageSize)
         let found = try choice.survey ?? TreeSurvey(file, rootless, rules, step)
         presumes =
-            !found.knowsFreePages
+            !found.knowsFreePages && (found.holes[.chunks] != nil || found.holes[.details] != nil)
             && (found.walk.tables.isEmpty || found.walk.findings.contains { $0.kind == .pageOutOfRange })
         (survey, hasMeta, isReloaded) = (found, choice.hasMeta, choice.isReloaded)
         (transactionsLost, history) = (choice.transactionsLost, choice.history)

@@ -35,10 +35,12 @@ final class CheckLog {
     }
 
     func add(
-        _ kind: Finding.Kind, _ table: TableCode, _ detail: String, _ reference: String? = nil, key: [UInt8]? = nil
+        _ kind: Finding.Kind, _ table: TableCode, _ detail: String, _ reference: String? = nil, key: [UInt8]? = nil,
+        samples: Finding.Samples? = nil
     ) {
-        let finding = Finding(
+        var finding = Finding(
             kind: kind, table: table.name, detail: detail, reference: reference ?? key.map { CheckLog.reference($0) })
+        finding.samples = samples
         guard let place = report.add(finding, limit: limit) else { return }
         if place.replaces {
             chunks.removeAll { $0.index == place.index }
@@ -98,18 +100,19 @@ final class CheckLog {
     }
 
     /// Calls `body` with each value of a table. An error that it throws becomes a finding. Returns `true` if a newer
-    /// release wrote one of the values: what seems to be missing may be there.
+    /// release wrote one of the values: what seems to be missing may be there. With `counts`, the values are among the
+    /// records that the report counts.
     @discardableResult
     func forEachValue(
         _ snapshot: borrowing Snapshot, _ table: TableCode, as kind: Finding.Kind = .recordUnreadable,
-        _ body: (RawSpan, [UInt8]) throws -> Void
+        counts: Bool = true, _ body: (RawSpan, [UInt8]) throws -> Void
     ) -> Bool {
         var hasNewer = false
         do {
             record = 0
             var cursor = try snapshot.view.cursor(snapshot.tables[table])
             while try cursor.next() {
-                report.records += 1
+                if counts { report.records += 1 }
                 record += 1
                 let key = cursor.key.copied()
                 do {

@@ -6,13 +6,20 @@ import LMDB
 struct ChunkCheck {
     private let log: CheckLog
     private let feed: FeedCoverage
+    /// The samples to which no change record leads, by the commit of their last change and by type.
+    private var unled: [Unled: (starts: ClosedRange<Int64>, count: Int)] = [:]
+
+    private struct Unled: Hashable {
+        let commit: UInt64
+        let type: UInt32
+    }
 
     init(log: CheckLog, _ snapshot: borrowing Snapshot) {
         self.log = log
         feed = FeedCoverage(snapshot)
     }
 
-    func run(_ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool) throws {
+    mutating func run(_ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool) throws {
         var counts: [UInt32: TypeCounts] = [:]
         var last = LaneEnd.begin
         let total = max(1, try snapshot.view.count(snapshot.tables[.chunks]))
@@ -44,6 +51,7 @@ struct ChunkCheck {
             }
         }
         checkLaneEnd(last)
+        reportUnled(snapshot)
         checkOrphans(snapshot)
         checkCounts(snapshot, counts)
     }
@@ -77,7 +85,7 @@ struct ChunkCheck {
         log.noteDamage(ofType: lane.type)
     }
 
-    private func checkRows(
+    private mutating func checkRows(
         _ snapshot: borrowing Snapshot, _ chunk: HotChunk, _ counts: inout [UInt32: TypeCounts]
     ) throws {
         let lane = chunk.key.lane
@@ -99,13 +107,33 @@ struct ChunkCheck {
             _ = try NameTable.unit(row.unit, in: snapshot)
             _ = try NameTable.device(row.device, in: snapshot)
             try checkFinite(snapshot, row, lane, in: chunk.key)
-            if !feed.covers(row, lane) {
-                log.add(
-                    .changeMissing, .changes,
-                    "commit \(row.commit) does not lead to a sample of \(CheckLog.name(lane.type))", "id \(row.id)")
-            }
+            if !feed.covers(row, lane) { noteUnled(row, lane) }
         }
         try checkShadows(snapshot, lane, rows.filter { !(hides?($0) ?? false) })
+    }
+
+    private mutating func noteUnled(_ row: StoredRow, _ lane: Lane) {
+        let known = unled[Unled(commit: row.commit, type: lane.type)] ?? (row.start...row.start, 0)
+        let starts = min(known.starts.lowerBound, row.start)...max(known.starts.upperBound, row.start)
+        unled[Unled(commit: row.commit, type: lane.type)] = (starts, known.count + 1)
+    }
+
+    /// Reports what the feed does not tell of, once for each commit and type.
+    private func reportUnled(_ snapshot: borrowing Snapshot) {
+        for (place, missed) in unled.sorted(by: { ($0.key.commit, $0.key.type) < ($1.key.commit, $1.key.type) }) {
+            let words = missed.count == 1 ? "a sample" : "\(missed.count) samples"
+            log.add(
+                .changeMissing, .changes,
+                "commit \(place.commit) does not lead to \(words) of \(CheckLog.name(place.type))",
+                samples: (try? NameTable.type(place.type, in: snapshot)).map { type in
+                    let last = missed.starts.upperBound
+                    let end = last == .max ? Instant.distantFuture : Instant(nanoseconds: last + 1)
+                    return Finding.Samples(
+                        type: type,
+                        starts: TimeRange(from: Instant(nanoseconds: missed.starts.lowerBound), to: end),
+                        count: missed.count)
+                })
+        }
     }
 
     /// Reports non-finite numbers of a sample. Older releases stored them.

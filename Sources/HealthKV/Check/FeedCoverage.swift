@@ -2,7 +2,8 @@ import ColumnFormat
 
 /// The spans that the change records name, by the commits that the records cover.
 struct FeedCoverage {
-    /// In the order of commits. `spans` is `nil` for a record of a newer release: its format is unknown.
+    /// In the order of commits. `spans` is `nil` for a record that cannot be read, which is a finding of its own: it
+    /// may name any span.
     private var records: [(commits: ClosedRange<UInt64>, spans: [(lane: Lane, starts: ClosedRange<Int64>)]?)] = []
 
     init(_ snapshot: borrowing Snapshot) {
@@ -10,9 +11,8 @@ struct FeedCoverage {
         ChangeLog.forEachReadableRecord(in: snapshot) { commit, result in
             switch result {
             case .success(let record): records.append((record.commits, record.spans))
-            case .failure(let error):
-                // Other damage is reported as a finding of its own.
-                guard error.isOfNewerRelease, let commit else { return }
+            case .failure:
+                guard let commit else { return }
                 let first = min((records.last?.commits.upperBound ?? 0) &+ 1, commit)
                 records.append((first...commit, nil))
             }

@@ -5,14 +5,23 @@ import LMDB
 /// Checks that every sample and tombstone has its entries in the index, and that no id occurs twice. This takes a few
 /// passes over the samples, however many there are, and memory that hardly grows with their number. Skips chunks that
 /// were reported as damaged.
+///
+/// An unreadable value does not end the check: only the hashes of its partition are left out.
 struct IdentityCheck {
     let log: CheckLog
+    /// The partitions of which every value can be read.
+    private var partitions: [IdentityPartition] = []
+    /// The ranges of hashes that are compared; `nil` for all.
+    private var sound: [Range<UInt64>]?
 
-    func run(_ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool) {
+    init(log: CheckLog) { self.log = log }
+
+    mutating func run(_ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool) {
         if !log.damagedChunks.isEmpty {
             log.report.unexamined.append("identity of the samples of \(log.damagedChunks.count) damaged chunks")
         }
         do {
+            guard readValues(snapshot) else { return }
             try checkPartitions(snapshot)
             if try IdentityIndex.recentEntries(in: snapshot).count != Int(snapshot.header.recentEntries) {
                 log.add(.identityUnreadable, .identity, "the number of recent entries is wrong")
@@ -20,8 +29,50 @@ struct IdentityCheck {
             try compare(snapshot, progress)
         } catch {
             log.add(Finding.Kind(error, else: .identityUnreadable), .identity, "\(error)")
-            log.report.unexamined.append("identity index: everything after the unreadable part")
+            log.report.unexamined.append("identity index: what compares it with the samples")
         }
+    }
+
+    /// Reads every value, and notes the partitions whose values can all be read. Returns `false` if no comparison makes
+    /// sense.
+    private mutating func readValues(_ snapshot: borrowing Snapshot) -> Bool {
+        var read: [IdentityPartition] = []
+        var damaged: Set<[UInt8]> = []
+        var isRecentDamaged = false
+        log.forEachValue(snapshot, .identity, as: .identityUnreadable, counts: false) { value, key in
+            do {
+                switch key.first {
+                case IdentityPartition.recentTag:
+                    _ = (try RecentEntry.entry(key: key), try RecentEntry.net(value, key: key))
+                case IdentityPartition.blockTag:
+                    let stored = try StoredValue(value, table: .identity)
+                    try stored.expect(key: key)
+                    var entries: [IdentityEntry] = []
+                    try IdentityBlock(stored).appendAll(to: &entries)
+                default: read.append(try IdentityPartition(value, key: key))
+                }
+            } catch {
+                if key.first == IdentityPartition.recentTag { isRecentDamaged = true }
+                damaged.insert(Array(key.dropFirst().prefix(8)))
+                throw error
+            }
+        }
+        if isRecentDamaged {
+            log.report.unexamined.append("identity index: without all recent entries none can be compared")
+            return false
+        }
+        partitions = read.filter { !damaged.contains(Array(IdentityIndex.partitionKey($0.lower).dropFirst())) }
+        guard !damaged.isEmpty else { return true }
+        sound = partitions.map { $0.lower..<max($0.lower, $0.upper) }
+        log.report.unexamined.append("identity index: \(damaged.count) partitions with values that cannot be read")
+        return true
+    }
+
+    /// Whether an entry is compared.
+    private func isCompared(_ entry: IdentityEntry) -> Bool {
+        guard let sound else { return true }
+        let next = sound.indices.first { sound[$0].upperBound > entry.hash }
+        return next.map { sound[$0].contains(entry.hash) } ?? false
     }
 
     /// Compares sums of all entries first, then the entries of the buckets whose sums differ, one by one.
@@ -33,13 +84,14 @@ struct IdentityCheck {
         let isComplete = try forEachSoundRow(snapshot, progress, 0.6..<0.75) { lane, row in
             repeats.add(IdentityHash.of(row.id, key))
             IdentityIndex.appendIdentity(of: row, lane, to: &scratch, in: snapshot)
-            for entry in scratch { expected.add(entry) }
+            for entry in scratch where isCompared(entry) { expected.add(entry) }
             scratch.removeAll(keepingCapacity: true)
         }
         guard isComplete else { return }
-        for entry in try TombstoneTable.entries(in: snapshot) { expected.add(entry) }
+        for entry in try TombstoneTable.entries(in: snapshot) where isCompared(entry) { expected.add(entry) }
         for slice in try IdentityIndex.identitySlices(in: snapshot) {
-            for entry in try IdentityIndex.indexedEntries(in: slice, in: snapshot) { found.add(entry) }
+            let entries = try IdentityIndex.indexedEntries(in: slice, of: partitions, in: snapshot)
+            for entry in entries where isCompared(entry) { found.add(entry) }
         }
         guard progress(0.8), try checkRepeats(snapshot, repeats, progress) else { return }
         let groups = expected.groups(differingFrom: found)
@@ -58,17 +110,17 @@ struct IdentityCheck {
         var scratch: [IdentityEntry] = []
         let isComplete = try forEachSoundRow(snapshot, progress, share) { lane, row in
             IdentityIndex.appendIdentity(of: row, lane, to: &scratch, in: snapshot)
-            expected += scratch.filter { buckets.contains(IdentitySums.bucket(of: $0)) }
+            expected += scratch.filter { isCompared($0) && buckets.contains(IdentitySums.bucket(of: $0)) }
             scratch.removeAll(keepingCapacity: true)
         }
         guard isComplete else { return false }
         expected += try TombstoneTable.entries(in: snapshot).filter {
-            buckets.contains(IdentitySums.bucket(of: $0))
+            isCompared($0) && buckets.contains(IdentitySums.bucket(of: $0))
         }
         expected.sort()
         var found: [IdentityEntry] = []
         for slice in IdentitySums.hashes(of: buckets) {
-            found += try IdentityIndex.indexedEntries(in: slice, in: snapshot)
+            found += try IdentityIndex.indexedEntries(in: slice, of: partitions, in: snapshot).filter(isCompared)
         }
         compare(expected: expected, found: found)
         return true
@@ -113,8 +165,11 @@ struct IdentityCheck {
 
     private func checkPartitions(_ snapshot: borrowing Snapshot) throws {
         var next: UInt64 = 0
-        for partition in try IdentityIndex.allPartitions(in: snapshot) {
-            if partition.lower != next { log.add(.identityUnreadable, .identity, "partitions leave a gap") }
+        for partition in partitions {
+            if partition.lower < next { log.add(.identityUnreadable, .identity, "partitions overlap") }
+            if partition.lower > next, sound == nil {
+                log.add(.identityUnreadable, .identity, "partitions leave a gap")
+            }
             next = partition.upper
             for run in partition.runs {
                 var entries: [IdentityEntry] = []
@@ -129,7 +184,7 @@ struct IdentityCheck {
                 }
             }
         }
-        if next != 0, next != IdentityPartition.hashLimit {
+        if next != 0, next != IdentityPartition.hashLimit, sound == nil {
             log.add(.identityUnreadable, .identity, "partitions end early")
         }
     }

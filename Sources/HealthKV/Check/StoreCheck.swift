@@ -52,8 +52,12 @@ struct StoreCheck {
         switch part {
         case .pages: try checkHeader(snapshot, transaction)
         case .records: RecordCheck(log: log).run(snapshot)
-        case .chunks: try ChunkCheck(log: log, snapshot).run(snapshot, progress)
-        case .identity: IdentityCheck(log: log).run(snapshot, progress)
+        case .chunks:
+            var check = ChunkCheck(log: log, snapshot)
+            try check.run(snapshot, progress)
+        case .identity:
+            var check = IdentityCheck(log: log)
+            check.run(snapshot, progress)
         case .summaries: SummaryCheck(log: log).run(snapshot)
         case .queue: QueueCheck(log: log).run(snapshot)
         case .links: LinkCheck(log: log).run(snapshot)

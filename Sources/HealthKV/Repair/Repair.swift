@@ -445,8 +445,11 @@ struct Repair {
         let chunks = salvage.pieces.count { $0.table == .chunks && $0.isWhole && $0.origin >= .current }
         let there = salvage.found[.chunks, default: 0] + chunks + rows.filledChunks
         let isShort = salvage.entries(of: .chunks).map { $0 > there } ?? true
-        let isOpen = salvage.presumes || isShort && !knowsCounts
-        if salvage.holes[.chunks] != nil || salvage.holes[.details] != nil, isOpen, report.lost.isEmpty {
+        // What is known to be lost may be all. Where pages are cut off or the root is lost, nothing tells.
+        let isOpen =
+            salvage.presumes || !knowsCounts && salvage.entries(of: .chunks) == nil
+            || isShort && !knowsCounts && report.lost.isEmpty
+        if salvage.holes[.chunks] != nil || salvage.holes[.details] != nil, isOpen {
             report.lost.append(Repair.part(nil, nil, nil, isCertain: false))
         }
         report.check = try store.check()

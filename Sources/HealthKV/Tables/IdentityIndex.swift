@@ -49,8 +49,15 @@ enum IdentityIndex {
 
     /// Returns the entries of the index in a range of hashes, after removals, sorted.
     static func indexedEntries(in slice: Range<UInt64>, in snapshot: Snapshot) throws -> [IdentityEntry] {
+        try indexedEntries(in: slice, of: allPartitions(in: snapshot), in: snapshot)
+    }
+
+    /// Returns the recent entries, and those of some partitions, in a range of hashes, after removals, sorted.
+    static func indexedEntries(
+        in slice: Range<UInt64>, of partitions: [IdentityPartition], in snapshot: Snapshot
+    ) throws -> [IdentityEntry] {
         var entries: [IdentityEntry] = []
-        for partition in try allPartitions(in: snapshot)
+        for partition in partitions
         where partition.lower < slice.upperBound && partition.upper > slice.lowerBound {
             for run in partition.runs {
                 var block: [IdentityEntry] = []

@@ -403,6 +403,25 @@ extension SampleReading where Self: ~Copyable {
         return links.sorted { $0.sample < $1.sample }
     }
 
+    /// Returns what every peer calls a sample.
+    package func links(sample: SampleID) throws -> [PeerLink] {
+        let snapshot = snapshot
+        var links: [PeerLink] = []
+        for peer in try LinkTable.peersWithLinks(in: snapshot) {
+            if let recent = try LinkTable.recentLink(peer, .bySample, sample, in: snapshot) {
+                links.append(recent.link)
+            } else if let packed = try LinkTable.packedLink(peer, of: sample, in: snapshot),
+                let name = try LinkTable.linkLevels(peer, in: snapshot).levels.first?.directory.peer
+            {
+                links.append(
+                    PeerLink(
+                        peer: name, sample: sample, idAtPeer: packed.idAtPeer, version: packed.version,
+                        isProvisional: packed.isProvisional))
+            }
+        }
+        return links.sorted { $0.peer < $1.peer }
+    }
+
     /// Returns `true` if there are links of a peer, that is, if the peer may hold a sample under another id. Otherwise
     /// no lookup is needed.
     package func hasLinks(of peer: PeerID) throws -> Bool {

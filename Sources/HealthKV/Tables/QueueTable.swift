@@ -207,6 +207,11 @@ extension SampleReading where Self: ~Copyable {
             in: snapshot)
     }
 
+    /// Returns the operations of a sample that wait, for every peer.
+    package func pending(sample: SampleID) throws -> [PendingOperation] {
+        try QueueTable.directories(in: snapshot).compactMap { try pending(peer: $0.peer, sample: sample) }
+    }
+
     /// Returns the operation with an id; `nil` if it is no longer queued.
     public func pending(id: String) throws -> PendingOperation? {
         guard let mark = id.lastIndex(of: "#"), let sequence = UInt64(id[id.index(after: mark)...]), sequence > 0 else {

@@ -94,6 +94,10 @@ struct CheckTests {
         #expect(try bench.run("check", "Y", "--from", "2019-01-01", "--to", "2019-02-01").code == 0)
         let none = try bench.run("check", "Y", "--table", "summaries")
         #expect(none.code == 0 && none.errors.contains("No finding is about that."), "\(none.errors)")
+        // A filter does not make a damaged store look clean.
+        #expect(none.errors.contains("Of other things there are 2."), "\(none.errors)")
+        let counts = try bench.run("check", "Y", "--table", "summaries", "--format", "json").json()
+        #expect(counts["filtered_out"] as? Int == 2)
         let exact = try bench.run("check", "Y", "--format", "jsonl", "--show-values").lines()
         #expect(exact.compactMap { $0["from"] as? String }.allSatisfy { $0.contains("T") })
     }

@@ -1,3 +1,4 @@
+import HealthKV
 import Testing
 
 @testable import kvinspect
@@ -58,5 +59,60 @@ struct GetTests {
             #expect(sample["case"] as? String == "asleepREM" && sample["value"] as? Int == 5)
         }
         #expect(try !bench.run("dump", "C").output.contains("case"))
+    }
+
+    @Test("What peers call a sample, what waits for them and its conflicts are shown, and no value that lost")
+    func state() throws {
+        let fixture = try SyncFixture(bench, "P")
+        let store = try SampleStore.open(at: bench.path("P"))
+        let atPeer = SampleID()
+        try store.write { txn in
+            for sample in [fixture.weight, atPeer] {
+                let id = sample == atPeer ? SampleID() : atPeer
+                try txn.setLink(PeerLink(peer: "health", sample: sample, idAtPeer: id, version: 3))
+            }
+        }
+        try store.close()
+        let run = try bench.run("get", "P", Fixture.weight, "--format", "jsonl")
+        let sample = try #require(try run.lines().first)
+        let links = try #require(sample["links"] as? [[String: Any]])
+        #expect(links.count == 1 && links[0]["peer"] as? String == "health")
+        #expect(links[0]["peerID"] as? String == atPeer.description)
+        let pending = try #require(sample["pending"] as? [[String: Any]])
+        #expect(pending.map { $0["id"] as? String } == [fixture.operations[0].id])
+        #expect(pending[0]["operation"] as? String == "save" && pending[0]["status"] as? String == "waiting")
+        let conflicts = try #require(sample["conflicts"] as? [[String: Any]])
+        #expect(conflicts.map { $0["event"] as? String } == ["edit.replaced"])
+        let listed = try bench.run("conflicts", "P", "--format", "jsonl").lines()
+        #expect(conflicts[0]["id"] as? String == listed[0]["id"] as? String)
+        #expect(try bench.run("get", "P", "weight-1", "--format", "table").output.contains("edit.replaced"))
+        // The steps have nothing of the kind.
+        let steps = try bench.run("scan", "P", "--type", "stepCount", "--format", "jsonl").lines()
+        let other = try #require(steps.first?["id"] as? String)
+        let plain = try #require(try bench.run("get", "P", other, "--format", "jsonl").lines().first)
+        #expect(plain["links"] == nil && plain["pending"] == nil && plain["conflicts"] == nil)
+    }
+
+    @Test(
+        "Of a deleted sample it is told what it was, when it was deleted and who has not heard of it, but no value",
+        arguments: [Fixture.weight, "weight-1", "morning"])
+    func deleted(_ id: String) throws {
+        let fixture = try SyncFixture(bench, "D")
+        let store = try SampleStore.open(at: bench.path("D"))
+        try store.write { txn in
+            try txn.delete(id: fixture.weight)
+            _ = try txn.enqueue(PendingOperation(peer: "tablet", kind: .delete, sample: fixture.weight, version: 4))
+        }
+        let clock = try #require(try store.read { try $0.deletedSample(id: fixture.weight) }).modified
+        try store.close()
+        let run = try bench.run("get", "D", id, "--tz", "UTC")
+        #expect(run.code == 1 && run.output.isEmpty)
+        #expect(run.errors.hasPrefix("Error: No sample has this identifier any more. Deleted: "))
+        let parts = [
+            Fixture.weight, "HKQuantityTypeIdentifierBodyMass", "'Scale'", "replica \(clock.replica)",
+            DateText.text(clock.time, in: .utc), "the deletion is not yet sent to", "'tablet'",
+        ]
+        for part in parts { #expect(run.errors.contains(part), "\(part) in \(run.errors)") }
+        #expect(!run.errors.contains("72.4"))
     }
 }

@@ -73,4 +73,48 @@ struct RepairVerbTests {
         let run = try bench.run("repair", "A store", "--output", bench.path("N"), "--progress", "json")
         #expect(run.code == 0 && run.errors.contains(#""done""#), "\(run.errors)")
     }
+
+    @Test("A file whose list of free pages is cut off loses nothing, and is not said to hold what was deleted")
+    func freeListCutOff() throws {
+        let pages = try bench.run("pages", "A store", "--format", "jsonl").lines()
+        let last = try #require(pages.last)
+        try #require(last["table"] as? String == "<free>", "the list is the last page: \(last)")
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: bench.path("A store/data.mdb")))
+        try handle.truncate(atOffset: UInt64(4_096 * (pages.count - 1)))
+        try handle.close()
+        let run = try bench.run("repair", "A store", "--output", "N", "--format", "json")
+        let report = try run.json()
+        #expect(run.code == 3, "\(run.output)")
+        #expect(report["may_hold_deleted"] as? Bool == false && (report["lost"] as? [Any])?.isEmpty == true)
+        #expect((report["kept"] as? [[String: Any]])?.first?["samples"] as? Int == 300)
+    }
+
+    @Test("Of a file that is cut to its beginning it is told that types may be missing altogether")
+    func cutToTheBeginning() throws {
+        let names = ["bodyMass", "heartRate", "dietaryWater", "stepCount", "restingHeartRate"]
+        let units = ["kg", "count/min", "mL", "count", "count/min"]
+        for (number, name) in names.enumerated() {
+            let lines = (0..<900).map { index in
+                let time = String(format: "2024-%02d-%02dT%02d:00:00Z", 1 + index % 12, 1 + index % 28, index % 24)
+                return
+                    #"{"type":"\#(name)","start":"\#(time)","value":\#(index + number),"unit":"\#(units[number])","source":"S"}"#
+            }
+            try bench.load("C", lines.joined(separator: "\n"))
+        }
+        let file = bench.path("C/data.mdb")
+        let whole = try Data(contentsOf: URL(fileURLWithPath: file))
+        var told = 0
+        for pages in stride(from: 8, to: whole.count / 4_096, by: max(1, whole.count / 4_096 / 12)) {
+            try whole.prefix(pages * 4_096).write(to: URL(fileURLWithPath: file))
+            let run = try bench.run("repair", "C", "--output", "N\(pages)", "--format", "json")
+            guard run.code != 1 else { continue }
+            let report = try run.json()
+            let kept = Set((report["kept"] as? [[String: Any]] ?? []).compactMap { $0["type"] as? String })
+            let lost = Set((report["lost"] as? [[String: Any]] ?? []).compactMap { $0["type"] as? String })
+            let missing = names.filter { !kept.contains($0) && !lost.contains($0) }
+            if !missing.isEmpty { told += 1 }
+            #expect(missing.isEmpty || lost.contains("unknown"), "\(pages) pages: \(missing) of \(run.output)")
+        }
+        #expect(told > 0, "some file has types of which nothing is left")
+    }
 }

@@ -160,4 +160,17 @@ struct ScanTests {
                 steering.code == 1 && steering.errors.contains(#"'a\u{1b}[31m\u{202e}\u{a}b'"#), "\(steering.errors)")
         }
     }
+
+    @Test("A source that the store has not met is named, with near names, and is no error")
+    func unknownSource() throws {
+        for command in [["scan", "S", "--type", "stepCount"], ["stats", "S", "--type", "stepCount", "--by", "day"]] {
+            let run = try bench.run(command + ["--source", "Phonee"], input: nil)
+            #expect(run.code == 0 && run.errors.contains("No source is called 'Phonee'."), "\(run.errors)")
+            #expect(run.errors.contains("Did you mean 'Phone'"), "\(run.errors)")
+            let known = try bench.run(command + ["--source", "Phone"], input: nil)
+            #expect(known.code == 0 && !known.errors.contains("No source is called"))
+        }
+        let written = try bench.run("export", "S", "out.xml", "--source", "Phonee")
+        #expect(written.code == 0 && written.errors.contains("No source is called 'Phonee'."), "\(written.errors)")
+    }
 }

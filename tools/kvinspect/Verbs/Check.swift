@@ -70,8 +70,8 @@ enum CheckVerb: Verb {
         var isComplete: Bool { stoppedAt == nil }
         /// The part in which the check was stopped.
         var stoppedAt: CheckPart?
-        /// Whether only some findings were asked for.
-        var isFiltered = false
+        /// The findings that were not asked for; `nil` if all were.
+        var others: Int?
     }
 
     fileprivate static func record(_ finding: Finding, _ zone: Zone, showsValues: Bool) -> JSONValue {
@@ -113,7 +113,8 @@ enum CheckVerb: Verb {
                     .init("samples", .count(findings.samples)),
                     .init("unexamined", .array(findings.unexamined.map { .string($0) })),
                     .init("stopped_at", .optional(findings.stoppedAt?.rawValue)),
-                ] + Listing.trailer(isComplete: findings.isComplete)
+                ] + (findings.others.map { [.init("filtered_out", .count($0))] } ?? [])
+                    + Listing.trailer(isComplete: findings.isComplete)
             }
         }
         for part in findings.unexamined { console.say("Not looked at: \(part).") }
@@ -126,9 +127,14 @@ enum CheckVerb: Verb {
         }
         console.say(
             count == 0
-                ? findings.isFiltered ? "No finding is about that." : "The store is clean."
+                ? findings.others.map(CheckVerb.text) ?? "The store is clean."
                 : "The store is damaged: \(count) finding\(count == 1 ? "" : "s").")
         return count == 0 ? .clean : .damage
+    }
+
+    /// What is said if a filter leaves no finding.
+    private static func text(others: Int) -> String {
+        "No finding is about that." + (others == 0 ? "" : " Of other things there are \(others).")
     }
 
     private static func check(
@@ -198,7 +204,8 @@ extension CheckVerb.Findings {
             ($0.element.kind.severity, $0.offset) < ($1.element.kind.severity, $1.offset)
         }
         list = sorted.prefix(limit).map { CheckVerb.record($0.element, filter.zone, showsValues: showsValues) }
-        (stoppedAt, isFiltered) = (report.stoppedAt, filter.isActive)
+        stoppedAt = report.stoppedAt
+        others = filter.isActive ? report.findings.count - wanted.count : nil
         omitted = report.omitted + wanted.count - list.count
         (samples, unexamined) = (report.samples, report.unexamined)
         isOfNewerRelease = report.isOfNewerRelease && !wanted.isEmpty

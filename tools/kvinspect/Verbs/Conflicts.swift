@@ -39,10 +39,12 @@ enum ConflictsVerb: Verb {
         return .clean
     }
 
+    static func id(of entry: AuditEntry) -> String { "\(entry.commit).\(entry.ordinal)" }
+
     private static func fields(of entry: AuditEntry, in zone: Zone, showsValues: Bool) -> [JSONValue.Field] {
         // Sync keeps a displaced sample as JSON; other writers may keep what they like.
         let sample = try? JSONDecoder().decode(Sample.self, from: Data(entry.displaced))
-        var fields: [JSONValue.Field] = [.init("id", .string("\(entry.commit).\(entry.ordinal)"))]
+        var fields: [JSONValue.Field] = [.init("id", .string(id(of: entry)))]
         fields += SyncFields(zone: zone).fields(of: entry)
         if let sample {
             fields += [

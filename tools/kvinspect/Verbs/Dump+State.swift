@@ -25,7 +25,9 @@ struct StateLines {
             let access = JSONValue.Field("accessType", .optional(operation.accessType?.identifier))
             try listing.append(line("pending", sync.fields(of: operation) + [access]))
         }
-        try transaction.forEachLink(skippingDamage: skippingDamage) { try listing.append(line("link", fields(of: $0))) }
+        try transaction.forEachLink(skippingDamage: skippingDamage) {
+            try listing.append(line("link", sync.fields(of: $0)))
+        }
         try transaction.forEachTotal { try listing.append(line("total", fields(of: $0))) }
         for entry in try transaction.audit() {
             let displaced = JSONValue.Field("displaced", SyncFields.hex(entry.displaced))
@@ -85,14 +87,6 @@ struct StateLines {
                 "queueTypes",
                 peer.queue?.types.map { types in .array(types.sorted().map { .string($0.identifier) }) } ?? .null),
             .init("retired", .bool(peer.isRetired)),
-        ]
-    }
-
-    private func fields(of link: PeerLink) -> [JSONValue.Field] {
-        [
-            .init("peer", .string(link.peer.rawValue)), .init("sample", .string(link.sample.description)),
-            .init("peerID", .string(link.idAtPeer.description)), .init("version", .integer(link.version)),
-            .init("provisional", .bool(link.isProvisional)),
         ]
     }
 

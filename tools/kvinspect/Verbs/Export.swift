@@ -44,7 +44,8 @@ enum ExportVerb: Verb {
         for type in task.types ?? [] { try UnknownType.refuse(type, in: store) }
         if file != "-" { _ = try NewFile(file, replaces: arguments.flag("force"), outside: arguments.store) }
         let (samples, last) = try store.read { transaction in
-            (try transaction.count(), try HealthExport.date(of: transaction))
+            try UnknownSource.mention(arguments.text("source"), in: transaction, console)
+            return (try transaction.count(), try HealthExport.date(of: transaction))
         }
         // As Apple does: one offset for the whole file, that of the time of the export.
         let seconds = last.nanoseconds / Instant.nanosecondsPerSecond + Instant.secondsFrom1970To2001

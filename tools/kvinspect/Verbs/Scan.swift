@@ -53,7 +53,10 @@ enum ScanVerb: Verb {
             }
         }
         progress.finish()
-        if progress.done == 0 { console.say("No sample matches.") }
+        if progress.done == 0 {
+            console.say("No sample matches.")
+            try store.read { try UnknownSource.mention(arguments.text("source"), in: $0, console) }
+        }
         return LostParts.report(lost, in: query.zone, arguments, console)
     }
 

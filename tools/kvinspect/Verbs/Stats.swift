@@ -72,7 +72,10 @@ enum StatsVerb: Verb {
             }
         }
         progress.finish()
-        if isEmpty { console.say("No sample matches.") }
+        if isEmpty {
+            console.say("No sample matches.")
+            try store.read { try UnknownSource.mention(arguments.text("source"), in: $0, console) }
+        }
         return .clean
     }
 

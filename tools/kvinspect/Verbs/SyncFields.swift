@@ -24,6 +24,14 @@ struct SyncFields {
         ]
     }
 
+    func fields(of link: PeerLink) -> [JSONValue.Field] {
+        [
+            .init("peer", .string(link.peer.rawValue)), .init("sample", .string(link.sample.description)),
+            .init("peerID", .string(link.idAtPeer.description)), .init("version", .integer(link.version)),
+            .init("provisional", .bool(link.isProvisional)),
+        ]
+    }
+
     func fields(of entry: AuditEntry) -> [JSONValue.Field] {
         [
             .init("event", .string(entry.event)), .init("sample", .string(entry.sample.description)),

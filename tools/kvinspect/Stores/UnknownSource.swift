@@ -1,0 +1,16 @@
+import HealthKV
+
+/// A source that the store has not met: most likely its name is misspelled. Unlike a type it is no error, since a store
+/// meets its sources one by one.
+enum UnknownSource {
+    /// Says that no source has this name, and which names are near. Nothing is said of `nil`.
+    static func mention(_ name: String?, in transaction: borrowing ReadTransaction, _ console: Console) throws {
+        guard let name else { return }
+        let known = try transaction.sourceCounts().map(\.source.identity)
+        if known.contains(where: { $0.name == name || $0.bundle == name }) { return }
+        let names = Set(known.flatMap { [$0.name, $0.bundle] }).subtracting([""])
+        console.say(
+            "No source is called '\(name)'.\(Suggestion.question(name, among: names.sorted())) "
+                + "'kvinspect sources' lists those of the store.")
+    }
+}
