@@ -144,9 +144,13 @@ extension PeerSession {
         let report = try await pass(PassRequest(types: types, pushes: false))
         let found = report.pulled != PullReport()
         let now = now
-        // This commit wakes a peer that follows commits, so a wake-up without news is not worth a commit.
+        // This commit wakes a peer that follows commits, so a wake-up without news is not worth a commit. Two stores
+        // that follow each other would otherwise wake each other for as long as an issue stands.
         guard found || report.issue != nil || peer.needsAuthorization else { return }
         let result = report.issue?.code.rawValue ?? (found ? "changes" : "nothing new")
+        let known = try store.blockingRead { try $0.state(of: peer.id) }
+        let isOld = known.lastWake.map { $0.hasPassed(.seconds(3_600), at: now) } ?? true
+        guard found || peer.needsAuthorization || known.lastWakeResult != result || isOld else { return }
         try await update { _, state in (state.lastWake, state.lastWakeResult) = (now, result) }
     }
 }

@@ -178,8 +178,7 @@ extension PageApplier {
                 return try noteUnseen(id, deletion, in: &txn)
             }
         }
-        // If not everything is read, the sample's replacement may have been left out.
-        guard state.history.bound == .none, plan.plan(of: feed)?.pulls ?? false,
+        guard plan.plan(of: feed)?.pulls ?? false,
             try txn.link(peer: peer, idAtPeer: deletion.idAtPeer) == nil,
             try txn.link(peer: peer, sample: deletion.idAtPeer) == nil,
             try txn.sample(id: deletion.idAtPeer) == nil, try txn.deletedSample(id: deletion.idAtPeer) == nil

@@ -241,7 +241,7 @@ extension PageApplier {
             if sample.origin == .imported { ids.append(sample.id) }
             return true
         }
-        for id in ids where try txn.link(peer: peer, sample: id) == nil { try txn.setLink(.received(id, by: peer)) }
+        for id in ids where try txn.mayComeFromElsewhere(id, at: peer) { try txn.setLink(.received(id, by: peer)) }
     }
 }
 

@@ -2,6 +2,11 @@ import HealthKV
 
 // Two peers may bring samples of the same source. A peer must not take away samples that only the other one brought.
 extension WriteTransaction {
+    /// Returns `true` if nothing is known of a sample at a peer, or only that it deleted what it calls so.
+    func mayComeFromElsewhere(_ sample: SampleID, at peer: PeerID) throws -> Bool {
+        try link(peer: peer, sample: sample).map { $0.version == PeerLink.deletedUnseen } ?? true
+    }
+
     /// Marks imports from one peer as coming from elsewhere, for each other peer that brings samples of the same
     /// source.
     mutating func markReceived(_ samples: [Sample], from peer: PeerID) throws {
@@ -11,7 +16,7 @@ extension WriteTransaction {
             let types = try state(of: other.id).types
             for sample in imports where types[sample.type.identifier]?.sources.contains(sample.source.identity) ?? false
             {
-                guard try link(peer: other.id, sample: sample.id) == nil, try self.sample(id: sample.id) != nil
+                guard try mayComeFromElsewhere(sample.id, at: other.id), try self.sample(id: sample.id) != nil
                 else { continue }
                 try setLink(.received(sample.id, by: other.id))
             }
@@ -32,7 +37,11 @@ extension WriteTransaction {
     /// or this version of an own sample.
     func isDeletedUnseen(_ sample: Sample, by databases: [PeerID]) throws -> Bool {
         guard sample.origin == .authored else {
-            return try databases.contains { try link(peer: $0, idAtPeer: sample.id)?.version == PeerLink.deletedUnseen }
+            // A replacement that starts before the horizon is not read. It may be the reason for the deletion.
+            return try databases.contains { name in
+                try link(peer: name, idAtPeer: sample.id)?.version == PeerLink.deletedUnseen
+                    && state(of: name)[sample.type].history.takes(start: sample.start)
+            }
         }
         let number = PeerNumber.next(version: sample.version, sample.clock, above: 0)
         return try databases.contains {

@@ -122,7 +122,7 @@ struct Introduction: SessionJob {
     /// nobody would notice that the peer loses this.
     private func learnTold(_ place: ChangeToken?) async throws {
         guard let place, try store.blockingRead({ try $0.fit(of: place) }) == .fits,
-            try state().told.map({ place.isBeyond($0) }) ?? true
+            try place.isBeyond(state().told)
         else { return }
         try await update { _, state in state.told = place.greatest(with: state.told) }
     }

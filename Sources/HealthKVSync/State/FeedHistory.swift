@@ -50,6 +50,11 @@ struct FeedHistory: Codable, Sendable, Equatable {
     /// When the import of the existing history was skipped; `nil` if it was not.
     var skipped: Instant? { bound.skipped }
 
+    /// Returns `true` if the import takes a sample of this start, as far as dates tell.
+    func takes(start: Instant) -> Bool {
+        start >= horizon ?? .distantPast && start >= skipped ?? .distantPast
+    }
+
     /// Whether the feed has passed the samples that a skipped import leaves out.
     var isPastBaseline: Bool { if case .skipped(_, .passed) = bound { true } else { false } }
 

@@ -180,6 +180,36 @@ struct GreetingTests {
         #expect(try await device.sync().issue == nil)
     }
 
+    @Test("Two running stores that follow each other and cannot sync do not wake each other without end")
+    func standingIssue() async throws {
+        let clock = ManualClock()
+        let stores = [try Bench.makeStore(clock), try Bench.makeStore(clock)]
+        let devices = [try Device(stores[1], clock, store: stores[0]), try Device(stores[0], clock, store: stores[1])]
+        for device in devices {
+            try await device.engine.enable("hub")
+            device.peer.set {
+                $0.greeting = { answer in
+                    // Time passes, as it does outside tests.
+                    clock.advance(seconds: 1)
+                    var answer = answer
+                    answer?.version = 9
+                    answer?.oldest = 7
+                    return answer
+                }
+            }
+        }
+        for device in devices { device.engine.start() }
+        try await until("both have the issue") {
+            (try? devices.allSatisfy { try $0.engine.status().peers["hub"]?.issue?.code == .invalid }) ?? false
+        }
+        _ = try devices[0].save(70, clock)
+        let before = try stores.map { try $0.info().commit }
+        try await Task.sleep(for: .seconds(1))
+        let commits = try zip(stores, before).map { try $0.info().commit - $1 }
+        #expect(commits.allSatisfy { $0 < 12 }, "\(commits)")
+        for device in devices { await device.engine.stop() }
+    }
+
     @Test("Another store in the place of a peer's is told") func replaced() async throws {
         let clock = ManualClock()
         let store = try Bench.makeStore(clock)

@@ -41,6 +41,47 @@ struct UnseenDeletionTests {
     }
 
     @Test(
+        "A foreign sample that Health deleted stays away where only the last days are imported, but not an older one: what replaced it there is not read",
+        arguments: [1, 40])
+    func deletedUnseenWithHorizon(daysAgo: Int) async throws {
+        var plan = SyncPlan.weightTracker
+        plan.types[.bodyMass]?.horizon = .days(30)
+        let bench = try Bench(plan)
+        let hub = try Bench.makeStore(bench.clock, app: "hub")
+        var weight = bench.scale(80, hour: 1)
+        (weight.start, weight.end) = (bench.clock.now - .days(daysAgo), bench.clock.now - .days(daysAgo))
+        let there = bench.health.save(weight)
+        var sample = try #require(bench.health.live.first?.sample)
+        sample.origin = .imported
+        let known = sample
+        _ = try await hub.write { try $0.merge(known) }
+        bench.clock.advance(seconds: 1)
+        // The app was installed again; Health still tells of the deletion.
+        bench.health.delete(there)
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        let both = Bench.makeEngine(
+            bench.store,
+            [
+                SyncPeer(MemoryHealthPeer(bench.health), plan: plan),
+                SyncPeer(StorePeer(hub, id: "hub", as: "phone"), plan: .everything),
+            ],
+            bench.clock)
+        try await both.enable("hub")
+        for _ in 0..<3 { try await both.sync() }
+        let isDeleted = daysAgo == 1
+        #expect(try bench.weights == (isDeleted ? [] : [80]))
+        #expect(try (hub.blockingRead { try $0.sample(id: there) } == nil) == isDeleted)
+        // Neither a rescan of Health nor a feed that is read again takes away what the hub alone has.
+        bench.clock.advance(seconds: 86_400)
+        _ = try await both.reconcile(bench.peer)
+        for _ in 0..<2 { try await both.sync() }
+        #expect(try bench.weights == (isDeleted ? [] : [80]))
+        try hub.close()
+        try bench.finish()
+    }
+
+    @Test(
         "C22: what Health deleted stays away, though another store read it with a clock that was ahead, or edited it",
         arguments: ["read", "edited", "edited by itself"], [false, true])
     func deletedWhileAhead(_ what: String, isUnseen: Bool) async throws {
