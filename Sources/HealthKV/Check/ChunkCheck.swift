@@ -6,17 +6,22 @@ import LMDB
 struct ChunkCheck {
     private let log: CheckLog
     private let feed: FeedCoverage
-    /// The samples to which no change record leads, by the commit of their last change and by type.
-    private var unled: [Unled: (starts: ClosedRange<Int64>, count: Int)] = [:]
+    /// The samples to which no change record leads.
+    private var untold: [Untold: (starts: ClosedRange<Int64>, count: Int, first: SampleID)] = [:]
 
-    private struct Unled: Hashable {
-        let commit: UInt64
+    /// What samples without a change record have in common. The commit of their last change is `nil` once there are
+    /// very many of these.
+    private struct Untold: Hashable {
+        let commit: UInt64?
         let type: UInt32
     }
 
-    init(log: CheckLog, _ snapshot: borrowing Snapshot) {
+    private static let untoldCommits = 1_000
+
+    /// - Parameter afterRecords: whether the change records were checked before.
+    init(log: CheckLog, _ snapshot: borrowing Snapshot, afterRecords: Bool) {
         self.log = log
-        feed = FeedCoverage(snapshot)
+        feed = FeedCoverage(snapshot, areReported: afterRecords)
     }
 
     mutating func run(_ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool) throws {
@@ -26,7 +31,10 @@ struct ChunkCheck {
         var cursor = try snapshot.view.cursor(snapshot.tables[.chunks])
         while try cursor.next() {
             log.report.chunks += 1
-            if log.report.chunks % 256 == 0, !progress(0.1 + 0.5 * Double(log.report.chunks) / Double(total)) { return }
+            if log.report.chunks % 256 == 0, !progress(0.1 + 0.5 * Double(log.report.chunks) / Double(total)) {
+                reportUntold(snapshot)
+                return
+            }
             let key = cursor.key.copied()
             do {
                 let chunk = try HotChunk(cursor.value, key: key.rawBytes)
@@ -51,7 +59,7 @@ struct ChunkCheck {
             }
         }
         checkLaneEnd(last)
-        reportUnled(snapshot)
+        reportUntold(snapshot)
         checkOrphans(snapshot)
         checkCounts(snapshot, counts)
     }
@@ -107,32 +115,38 @@ struct ChunkCheck {
             _ = try NameTable.unit(row.unit, in: snapshot)
             _ = try NameTable.device(row.device, in: snapshot)
             try checkFinite(snapshot, row, lane, in: chunk.key)
-            if !feed.covers(row, lane) { noteUnled(row, lane) }
+            if !feed.covers(row, lane) { noteUntold(row, lane) }
         }
         try checkShadows(snapshot, lane, rows.filter { !(hides?($0) ?? false) })
     }
 
-    private mutating func noteUnled(_ row: StoredRow, _ lane: Lane) {
-        let known = unled[Unled(commit: row.commit, type: lane.type)] ?? (row.start...row.start, 0)
+    private mutating func noteUntold(_ row: StoredRow, _ lane: Lane) {
+        var place = Untold(commit: row.commit, type: lane.type)
+        if untold[place] == nil, untold.count >= ChunkCheck.untoldCommits {
+            place = Untold(commit: nil, type: lane.type)
+        }
+        let known = untold[place] ?? (row.start...row.start, 0, row.id)
         let starts = min(known.starts.lowerBound, row.start)...max(known.starts.upperBound, row.start)
-        unled[Unled(commit: row.commit, type: lane.type)] = (starts, known.count + 1)
+        untold[place] = (starts, known.count + 1, known.first)
     }
 
-    /// Reports what the feed does not tell of, once for each commit and type.
-    private func reportUnled(_ snapshot: borrowing Snapshot) {
-        for (place, missed) in unled.sorted(by: { ($0.key.commit, $0.key.type) < ($1.key.commit, $1.key.type) }) {
+    /// Reports the samples that the feed does not tell of, once for each commit and type.
+    private func reportUntold(_ snapshot: borrowing Snapshot) {
+        for (place, missed) in untold.sorted(by: {
+            ($0.key.commit ?? .max, $0.key.type) < ($1.key.commit ?? .max, $1.key.type)
+        }) {
             let words = missed.count == 1 ? "a sample" : "\(missed.count) samples"
+            let commits = place.commit.map { "commit \($0) does" } ?? "many other commits do"
+            let samples = (try? NameTable.type(place.type, in: snapshot)).map { type in
+                let last = missed.starts.upperBound
+                let end = last == .max ? Instant.distantFuture : Instant(nanoseconds: last + 1)
+                return Finding.Samples(
+                    type: type, starts: TimeRange(from: Instant(nanoseconds: missed.starts.lowerBound), to: end),
+                    count: missed.count)
+            }
             log.add(
-                .changeMissing, .changes,
-                "commit \(place.commit) does not lead to \(words) of \(CheckLog.name(place.type))",
-                samples: (try? NameTable.type(place.type, in: snapshot)).map { type in
-                    let last = missed.starts.upperBound
-                    let end = last == .max ? Instant.distantFuture : Instant(nanoseconds: last + 1)
-                    return Finding.Samples(
-                        type: type,
-                        starts: TimeRange(from: Instant(nanoseconds: missed.starts.lowerBound), to: end),
-                        count: missed.count)
-                })
+                .changeMissing, .changes, "\(commits) not lead to \(words) of \(CheckLog.name(place.type))",
+                "id \(missed.first)", samples: samples)
         }
     }
 

@@ -6,13 +6,15 @@ struct FeedCoverage {
     /// may name any span.
     private var records: [(commits: ClosedRange<UInt64>, spans: [(lane: Lane, starts: ClosedRange<Int64>)]?)] = []
 
-    init(_ snapshot: borrowing Snapshot) {
+    /// - Parameter areReported: whether unreadable records are findings of this check. Otherwise the samples to which
+    ///   no other record leads are.
+    init(_ snapshot: borrowing Snapshot, areReported: Bool) {
         var records = records
         ChangeLog.forEachReadableRecord(in: snapshot) { commit, result in
             switch result {
             case .success(let record): records.append((record.commits, record.spans))
-            case .failure:
-                guard let commit else { return }
+            case .failure(let error):
+                guard areReported || error.isOfNewerRelease, let commit else { return }
                 let first = min((records.last?.commits.upperBound ?? 0) &+ 1, commit)
                 records.append((first...commit, nil))
             }

@@ -6,7 +6,8 @@ import LMDB
 /// passes over the samples, however many there are, and memory that hardly grows with their number. Skips chunks that
 /// were reported as damaged.
 ///
-/// An unreadable value does not end the check: only the hashes of its partition are left out.
+/// An unreadable value does not end the check: the hashes of its partition are left out. Without all recent entries no
+/// entry can be compared, but ids are.
 struct IdentityCheck {
     let log: CheckLog
     /// The partitions of which every value can be read.
@@ -20,25 +21,33 @@ struct IdentityCheck {
         if !log.damagedChunks.isEmpty {
             log.report.unexamined.append("identity of the samples of \(log.damagedChunks.count) damaged chunks")
         }
+        let damage = readValues(snapshot)
         do {
-            guard readValues(snapshot) else { return }
-            try checkPartitions(snapshot)
-            if try IdentityIndex.recentEntries(in: snapshot).count != Int(snapshot.header.recentEntries) {
+            try checkPartitions(snapshot, damage)
+            if damage.isOfRecent {
+                log.report.unexamined.append("identity index: without all recent entries none can be compared")
+            } else if try IdentityIndex.recentEntries(in: snapshot).count != Int(snapshot.header.recentEntries) {
                 log.add(.identityUnreadable, .identity, "the number of recent entries is wrong")
             }
-            try compare(snapshot, progress)
+            try compare(snapshot, comparesEntries: !damage.isOfRecent, progress)
         } catch {
             log.add(Finding.Kind(error, else: .identityUnreadable), .identity, "\(error)")
             log.report.unexamined.append("identity index: what compares it with the samples")
         }
     }
 
-    /// Reads every value, and notes the partitions whose values can all be read. Returns `false` if no comparison makes
-    /// sense.
-    private mutating func readValues(_ snapshot: borrowing Snapshot) -> Bool {
+    /// The values that cannot be read.
+    private struct Damage {
+        /// The first hashes of the partitions that have such values.
+        var partitions: Set<UInt64> = []
+        /// Whether a recent entry is among them.
+        var isOfRecent = false
+    }
+
+    /// Reads every value, and notes the partitions whose values can all be read.
+    private mutating func readValues(_ snapshot: borrowing Snapshot) -> Damage {
         var read: [IdentityPartition] = []
-        var damaged: Set<[UInt8]> = []
-        var isRecentDamaged = false
+        var damage = Damage()
         log.forEachValue(snapshot, .identity, as: .identityUnreadable, counts: false) { value, key in
             do {
                 switch key.first {
@@ -49,45 +58,54 @@ struct IdentityCheck {
                     try stored.expect(key: key)
                     var entries: [IdentityEntry] = []
                     try IdentityBlock(stored).appendAll(to: &entries)
-                default: read.append(try IdentityPartition(value, key: key))
+                case IdentityPartition.tag: read.append(try IdentityPartition(value, key: key))
+                default: throw FormatError(.invalid, "key of the identity index")
                 }
             } catch {
-                if key.first == IdentityPartition.recentTag { isRecentDamaged = true }
-                damaged.insert(Array(key.dropFirst().prefix(8)))
+                if key.first == IdentityPartition.recentTag {
+                    damage.isOfRecent = true
+                } else {
+                    damage.partitions.insert(key.dropFirst().prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
+                }
                 throw error
             }
         }
-        if isRecentDamaged {
-            log.report.unexamined.append("identity index: without all recent entries none can be compared")
-            return false
-        }
-        partitions = read.filter { !damaged.contains(Array(IdentityIndex.partitionKey($0.lower).dropFirst())) }
-        guard !damaged.isEmpty else { return true }
+        partitions = read.filter { !damage.partitions.contains($0.lower) }
+        guard !damage.partitions.isEmpty else { return damage }
         sound = partitions.map { $0.lower..<max($0.lower, $0.upper) }
-        log.report.unexamined.append("identity index: \(damaged.count) partitions with values that cannot be read")
-        return true
+        let count = damage.partitions.count
+        log.report.unexamined.append(
+            "identity index: \(count) partition\(count == 1 ? "" : "s") with values that cannot be read")
+        return damage
     }
 
     /// Whether an entry is compared.
     private func isCompared(_ entry: IdentityEntry) -> Bool {
         guard let sound else { return true }
-        let next = sound.indices.first { sound[$0].upperBound > entry.hash }
-        return next.map { sound[$0].contains(entry.hash) } ?? false
+        let next = (0..<sound.count).firstIndex(notPreceding: { sound[$0].upperBound <= entry.hash })
+        return next < sound.count && sound[next].contains(entry.hash)
     }
 
     /// Compares sums of all entries first, then the entries of the buckets whose sums differ, one by one.
-    private func compare(_ snapshot: borrowing Snapshot, _ progress: (Double) -> Bool) throws {
+    private func compare(
+        _ snapshot: borrowing Snapshot, comparesEntries: Bool, _ progress: (Double) -> Bool
+    ) throws {
         let key = snapshot.header.hashKey
         var (expected, found) = (IdentitySums(key), IdentitySums(key))
         var repeats = RepeatFilter(count: log.report.samples)
         var scratch: [IdentityEntry] = []
         let isComplete = try forEachSoundRow(snapshot, progress, 0.6..<0.75) { lane, row in
             repeats.add(IdentityHash.of(row.id, key))
+            if !comparesEntries { return }
             IdentityIndex.appendIdentity(of: row, lane, to: &scratch, in: snapshot)
             for entry in scratch where isCompared(entry) { expected.add(entry) }
             scratch.removeAll(keepingCapacity: true)
         }
         guard isComplete else { return }
+        guard comparesEntries else {
+            _ = try checkRepeats(snapshot, repeats, progress)
+            return
+        }
         for entry in try TombstoneTable.entries(in: snapshot) where isCompared(entry) { expected.add(entry) }
         for slice in try IdentityIndex.identitySlices(in: snapshot) {
             let entries = try IdentityIndex.indexedEntries(in: slice, of: partitions, in: snapshot)
@@ -110,12 +128,12 @@ struct IdentityCheck {
         var scratch: [IdentityEntry] = []
         let isComplete = try forEachSoundRow(snapshot, progress, share) { lane, row in
             IdentityIndex.appendIdentity(of: row, lane, to: &scratch, in: snapshot)
-            expected += scratch.filter { isCompared($0) && buckets.contains(IdentitySums.bucket(of: $0)) }
+            expected += scratch.filter { buckets.contains(IdentitySums.bucket(of: $0)) && isCompared($0) }
             scratch.removeAll(keepingCapacity: true)
         }
         guard isComplete else { return false }
         expected += try TombstoneTable.entries(in: snapshot).filter {
-            isCompared($0) && buckets.contains(IdentitySums.bucket(of: $0))
+            buckets.contains(IdentitySums.bucket(of: $0)) && isCompared($0)
         }
         expected.sort()
         var found: [IdentityEntry] = []
@@ -163,11 +181,14 @@ struct IdentityCheck {
         return true
     }
 
-    private func checkPartitions(_ snapshot: borrowing Snapshot) throws {
+    private func checkPartitions(_ snapshot: borrowing Snapshot, _ damage: Damage) throws {
+        /// Whether a partition that cannot be read accounts for hashes without a partition.
+        func isExcused(_ gap: Range<UInt64>) -> Bool { damage.partitions.contains { gap.contains($0) } }
         var next: UInt64 = 0
         for partition in partitions {
-            if partition.lower < next { log.add(.identityUnreadable, .identity, "partitions overlap") }
-            if partition.lower > next, sound == nil {
+            if partition.lower < next {
+                log.add(.identityUnreadable, .identity, "partitions overlap")
+            } else if partition.lower > next, !isExcused(next..<partition.lower) {
                 log.add(.identityUnreadable, .identity, "partitions leave a gap")
             }
             next = partition.upper
@@ -184,7 +205,7 @@ struct IdentityCheck {
                 }
             }
         }
-        if next != 0, next != IdentityPartition.hashLimit, sound == nil {
+        if next != 0, next < IdentityPartition.hashLimit, !isExcused(next..<IdentityPartition.hashLimit) {
             log.add(.identityUnreadable, .identity, "partitions end early")
         }
     }

@@ -17,7 +17,9 @@ extension SampleStore {
         try check(from: .pages, limit: limit, progress: progress)
     }
 
-    private func check(from first: CheckPart, limit: Int, progress: (Double) -> Bool) throws -> CheckReport {
+    func check(
+        from first: CheckPart, limit: Int = 1_000, progress: (Double) -> Bool = { _ in true }
+    ) throws -> CheckReport {
         try StoreError.require(limit, 0, "limit", path: path)
         for _ in 0..<100 {
             if let report = try checkOnce(first, limit, progress) { return report }

@@ -22,7 +22,7 @@ struct StoreCheck {
             return goesOn
         }
         for part in CheckPart.allCases.drop(while: { $0 != first }) {
-            try run(part, snapshot, transaction, step)
+            try run(part, snapshot, transaction, from: first, step)
             guard part == .peers || step(StoreCheck.share(after: part)) else {
                 log.report.stoppedAt = part
                 break
@@ -47,13 +47,14 @@ struct StoreCheck {
     }
 
     private func run(
-        _ part: CheckPart, _ snapshot: borrowing Snapshot, _ transaction: UInt64, _ progress: (Double) -> Bool
+        _ part: CheckPart, _ snapshot: borrowing Snapshot, _ transaction: UInt64, from first: CheckPart,
+        _ progress: (Double) -> Bool
     ) throws {
         switch part {
         case .pages: try checkHeader(snapshot, transaction)
         case .records: RecordCheck(log: log).run(snapshot)
         case .chunks:
-            var check = ChunkCheck(log: log, snapshot)
+            var check = ChunkCheck(log: log, snapshot, afterRecords: [.pages, .records].contains(first))
             try check.run(snapshot, progress)
         case .identity:
             var check = IdentityCheck(log: log)

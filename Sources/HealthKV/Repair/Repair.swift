@@ -439,16 +439,16 @@ struct Repair {
             } else if !isCounted, let span = spans[type], rows.strayIDs[type] != nil || !rows.closes(type) {
                 let least = missing.flatMap { $0 > 0 ? $0 : nil }
                 report.lost.append(Repair.part(names[type], span, least, isCertain: false))
+            } else if !isCounted, spans[type] == nil, let missing, missing > 0 {
+                report.lost.append(Repair.part(names[type], nil, missing, isCertain: false))
             }
         }
         // Chunks of lanes of which nothing is left at all.
         let chunks = salvage.pieces.count { $0.table == .chunks && $0.isWhole && $0.origin >= .current }
         let there = salvage.found[.chunks, default: 0] + chunks + rows.filledChunks
         let isShort = salvage.entries(of: .chunks).map { $0 > there } ?? true
-        // What is known to be lost may be all. Where pages are cut off or the root is lost, nothing tells.
-        let isOpen =
-            salvage.presumes || !knowsCounts && salvage.entries(of: .chunks) == nil
-            || isShort && !knowsCounts && report.lost.isEmpty
+        // A type of which neither chunks nor counts are left is in no list.
+        let isOpen = salvage.presumes || isShort && !knowsCounts
         if salvage.holes[.chunks] != nil || salvage.holes[.details] != nil, isOpen {
             report.lost.append(Repair.part(nil, nil, nil, isCertain: false))
         }

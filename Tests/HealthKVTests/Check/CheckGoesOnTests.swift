@@ -69,16 +69,58 @@ struct CheckGoesOnTests {
         try store.close()
     }
 
-    @Test("A partition whose header cannot be read leaves the others to be compared")
+    @Test("A partition whose header cannot be read leaves the others to be compared, and excuses no gap elsewhere")
     func partition() throws {
         let (store, _) = try manyPartitions()
-        let lowers = try store.read { try IdentityIndex.allPartitions(in: $0.snapshot).map(\.lower) }
-        try #require(lowers.count > 3)
-        for lower in [lowers[0], lowers[1], lowers[lowers.count - 1]] {
-            try spoil([IdentityIndex.partitionKey(lower)], store)
+        let partitions = try store.read { try IdentityIndex.allPartitions(in: $0.snapshot) }
+        try #require(partitions.count > 6)
+        let lost = try store.read { transaction in
+            let third = partitions[2]
+            return try #require(
+                try IdentityIndex.indexedEntries(in: third.lower..<third.upper, of: [third], in: transaction.snapshot)
+                    .first)
         }
+        try store.core.transact { txn in
+            try IdentityIndex.addRecent(lost, -1, in: &txn)
+            try txn.remove(.identity, IdentityIndex.partitionKey(partitions[4].lower))
+        }
+        try spoil([partitions[0], partitions[1], partitions.last!].map { IdentityIndex.partitionKey($0.lower) }, store)
+        let found = try store.check().findings
+        #expect(found.count { $0.detail.contains("checksum") || $0.reference != nil } == 3, "\(found)")
+        #expect(found.count { $0.detail == "partitions leave a gap" } == 1, "\(found)")
+        #expect(found.count { $0.kind == .identityMissing } == 1, "\(found)")
+        #expect(found.count == 5)
+        try store.close()
+    }
+
+    @Test("A recent entry that cannot be read leaves partitions and ids to be checked")
+    func recent() throws {
+        let (store, _) = try manyPartitions()
+        try store.save(Sample(.stepCount, 1, .count, at: .day(40)))
+        let (key, first) = try store.read { transaction in
+            let recent = try #require(try IdentityIndex.recentEntries(in: transaction.snapshot).first)
+            return (IdentityIndex.recentKey(recent.0), try IdentityIndex.allPartitions(in: transaction.snapshot)[1])
+        }
+        try spoil([key], store)
+        try store.core.transact { try $0.remove(.identity, IdentityIndex.partitionKey(first.lower)) }
         let report = try store.check()
-        #expect(report.findings.map(\.kind) == [.identityUnreadable, .identityUnreadable, .identityUnreadable])
+        #expect(report.findings.map(\.kind) == [.identityUnreadable, .identityUnreadable], "\(report.findings)")
+        #expect(report.findings.contains { $0.detail == "partitions leave a gap" })
+        #expect(report.unexamined == ["identity index: without all recent entries none can be compared"])
+        try store.close()
+    }
+
+    @Test("An unreadable change record shows in a check that begins behind the records, too")
+    func resumed() throws {
+        let store = try SampleStore.temporary(options: tightOptions())
+        let steps = (0..<100).map { Sample(.stepCount, Double($0), .count, at: .day(1, $0 * 60)) }
+        try store.write { try $0.save(steps) }
+        try store.core.transact { txn in
+            let (key, value) = try GoodStore.first(txn.snapshot, .changes)
+            try txn.put(.changes, key, value.dropLast() + [value[value.count - 1] ^ 1])
+        }
+        #expect(try store.check().findings.map(\.kind) == [.recordUnreadable])
+        #expect(try store.check(from: .chunks).findings.map(\.kind) == [.changeMissing])
         try store.close()
     }
 

@@ -127,7 +127,10 @@ struct DumpTests {
         #expect(goals.count == 2 && goals.allSatisfy { $0["zone"] as? String == "floating" })
         #expect(kinds.contains("deleted") || kinds.contains("removedRange"))
         #expect(states.first { $0["kind"] as? String == "anchor" }?["token"] as? String == "01ab")
-        try bench.load("T", all.output)
+        let load = try bench.run("load", "T", "--format", "json", input: all.output)
+        #expect(
+            try load.code == 0
+                && load.json()["state"] as? Int == states.count { $0["kind"] as? String != "removedRange" })
         let loaded = try bench.run("dump", "T", "--all")
         #expect(loaded.output.hasPrefix(plain))
         // Acknowledgements are valid only for the original store, and operations get new ids.

@@ -61,7 +61,7 @@ struct GetTests {
         #expect(try !bench.run("dump", "C").output.contains("case"))
     }
 
-    @Test("What peers call a sample, what waits for them and its conflicts are shown, and no value that lost")
+    @Test("What peers call a sample, what waits for them and its conflicts are shown")
     func state() throws {
         let fixture = try SyncFixture(bench, "P")
         let store = try SampleStore.open(at: bench.path("P"))
@@ -83,6 +83,7 @@ struct GetTests {
         #expect(pending[0]["operation"] as? String == "save" && pending[0]["status"] as? String == "waiting")
         let conflicts = try #require(sample["conflicts"] as? [[String: Any]])
         #expect(conflicts.map { $0["event"] as? String } == ["edit.replaced"])
+        #expect(Set(try #require(conflicts.first).keys) == ["id", "event", "time"])
         let listed = try bench.run("conflicts", "P", "--format", "jsonl").lines()
         #expect(conflicts[0]["id"] as? String == listed[0]["id"] as? String)
         #expect(try bench.run("get", "P", "weight-1", "--format", "table").output.contains("edit.replaced"))
@@ -110,7 +111,7 @@ struct GetTests {
         #expect(run.errors.hasPrefix("Error: No sample has this identifier any more. Deleted: "))
         let parts = [
             Fixture.weight, "HKQuantityTypeIdentifierBodyMass", "'Scale'", "replica \(clock.replica)",
-            DateText.text(clock.time, in: .utc), "the deletion is not yet sent to", "'tablet'",
+            DateText.text(clock.time, in: .utc), "its deletion waits for 'tablet'",
         ]
         for part in parts { #expect(run.errors.contains(part), "\(part) in \(run.errors)") }
         #expect(!run.errors.contains("72.4"))

@@ -43,6 +43,8 @@ struct ReportTests {
         #expect(sources.contains { $0[0...1] == ["Scale", "com.example.scale"] })
         let chunks = try #require(try html.rows("Tables of the file").first { $0[0] == "chunks" })
         #expect(chunks[1] == "2" && Int(chunks[2]) ?? 0 > 0 && chunks[6].hasSuffix(" %"))
+        let piped = try bench.run("report", "S", "-o", "-", "--tz", "UTC")
+        #expect(piped.code == 0 && piped.output.hasPrefix("<!DOCTYPE html>") && piped.errors.isEmpty, "\(piped.errors)")
         let table = try bench.run("report", "S", "-o", "other.html")
         #expect(table.output.hasPrefix("other.html: ") && table.output.hasSuffix("of 2 types. The store is clean.\n"))
     }

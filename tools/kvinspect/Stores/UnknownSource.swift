@@ -4,11 +4,15 @@ import HealthKV
 /// meets its sources one by one.
 enum UnknownSource {
     /// Says that no source has this name, and which names are near. Nothing is said of `nil`.
-    static func mention(_ name: String?, in transaction: borrowing ReadTransaction, _ console: Console) throws {
+    ///
+    /// - Parameter takesBundles: whether a source may be named by its bundle, too.
+    static func mention(
+        _ name: String?, takesBundles: Bool = true, in transaction: borrowing ReadTransaction, _ console: Console
+    ) throws {
         guard let name else { return }
         let known = try transaction.sourceCounts().map(\.source.identity)
-        if known.contains(where: { $0.name == name || $0.bundle == name }) { return }
-        let names = Set(known.flatMap { [$0.name, $0.bundle] }).subtracting([""])
+        let names = Set(known.flatMap { takesBundles ? [$0.name, $0.bundle] : [$0.name] }).subtracting([""])
+        if names.contains(name) { return }
         console.say(
             "No source is called '\(name)'.\(Suggestion.question(name, among: names.sorted())) "
                 + "'kvinspect sources' lists those of the store.")

@@ -134,7 +134,8 @@ enum CheckVerb: Verb {
 
     /// What is said if a filter leaves no finding.
     private static func text(others: Int) -> String {
-        "No finding is about that." + (others == 0 ? "" : " Of other things there are \(others).")
+        let rest = others == 1 ? " One is about something else." : " \(others) are about other things."
+        return "No finding is about that." + (others == 0 ? "" : rest)
     }
 
     private static func check(

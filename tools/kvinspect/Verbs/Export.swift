@@ -44,8 +44,7 @@ enum ExportVerb: Verb {
         for type in task.types ?? [] { try UnknownType.refuse(type, in: store) }
         if file != "-" { _ = try NewFile(file, replaces: arguments.flag("force"), outside: arguments.store) }
         let (samples, last) = try store.read { transaction in
-            try UnknownSource.mention(arguments.text("source"), in: transaction, console)
-            return (try transaction.count(), try HealthExport.date(of: transaction))
+            (try transaction.count(), try HealthExport.date(of: transaction))
         }
         // As Apple does: one offset for the whole file, that of the time of the export.
         let seconds = last.nanoseconds / Instant.nanosecondsPerSecond + Instant.secondsFrom1970To2001
@@ -61,6 +60,11 @@ enum ExportVerb: Verb {
             throw OutputClosed()
         }
         progress.finish()
+        if report.samples == 0 {
+            try store.read {
+                try UnknownSource.mention(arguments.text("source"), takesBundles: false, in: $0, console)
+            }
+        }
         if file == "-" {
             let losses = losses(of: report)
             if !losses.isEmpty { console.say("Apple's format has no place for: \(losses).") }

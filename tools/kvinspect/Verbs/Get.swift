@@ -6,7 +6,7 @@ enum GetVerb: Verb {
         name: "get", abstract: "Print the samples of an identifier, with all that is known of them.",
         discussion:
             "The identifier is a UUID, a sync identifier or a group, looked for in this order. What peers call the sample, "
-            + "what waits for them, and conflicts that were resolved about it stand behind its fields.",
+            + "what waits for them, and conflicts that were resolved about it follow its fields.",
         arguments: [.store, ArgumentDescription(name: "id", help: "A UUID, a sync identifier or a group.")],
         options: [.format, .zone, .progress])
 
@@ -26,24 +26,26 @@ enum GetVerb: Verb {
         let id = arguments.argument("id")
         let store = try StoreAccess.openForReading(arguments.store)
         let progress = Progress(arguments, console, unit: "samples")
-        try store.read { transaction in
+        // Nothing is printed while the transaction is open: a reader may look at the output for long.
+        let (samples, state) = try store.read { transaction in
             let samples = try find(id, in: transaction, zone)
-            let state = try SampleState(samples, in: transaction, zone)
-            try Listing.print(shape, arguments, console) { listing in
-                for sample in samples {
-                    let record = JSONValue.object(fields(of: sample, zone) + state.fields(of: sample.id))
-                    if arguments.listFormat(console) == .table {
-                        try printCard(record, console)
-                    } else {
-                        try listing.append(record)
-                    }
-                    try progress.advance()
+            return (samples, try SampleState(samples, in: transaction, zone))
+        }
+        try Listing.print(shape, arguments, console) { listing in
+            for sample in samples {
+                let record = JSONValue.object(fields(of: sample, zone) + state.fields(of: sample.id))
+                if arguments.listFormat(console) == .table {
+                    try printCard(record, console)
+                } else {
+                    try listing.append(record)
                 }
-                return []
+                try progress.advance()
             }
+            return Listing.trailer(isComplete: state.damaged.isEmpty)
         }
         progress.finish()
-        return .clean
+        for list in state.damaged { console.say("The \(list) cannot be read: run 'check'.") }
+        return state.damaged.isEmpty ? .clean : .damage
     }
 
     private static func fields(of sample: Sample, _ zone: Zone) -> [JSONValue.Field] {
@@ -81,30 +83,44 @@ enum GetVerb: Verb {
 
 /// What the store knows of samples beside their fields: their names at peers, what waits, resolved conflicts.
 private struct SampleState {
-    private var fields: [SampleID: [JSONValue.Field]] = [:]
+    private var lists: [SampleID: [JSONValue.Field]] = [:]
+    /// The lists that damage keeps from being read.
+    private(set) var damaged: [String] = []
 
     init(_ samples: [Sample], in transaction: borrowing ReadTransaction, _ zone: Zone) throws {
         let sync = SyncFields(zone: zone)
-        let ids = Set(samples.map(\.id))
-        var conflicts: [SampleID: [JSONValue]] = [:]
-        for entry in try transaction.audit() where ids.contains(entry.sample) {
-            let fields = sync.fields(of: entry).filter { $0.key != "sample" }
-            conflicts[entry.sample, default: []].append(
-                .object([.init("id", .string(ConflictsVerb.id(of: entry)))] + fields))
+        let ids = samples.map(\.id)
+        try add("links") { state in
+            for id in ids { state.note("links", try transaction.links(sample: id).map { sync.fields(of: $0) }, of: id) }
         }
-        for id in ids {
-            let links = try transaction.links(sample: id).map { link in
-                JSONValue.object(sync.fields(of: link).filter { $0.key != "sample" })
+        try add("pending") { state in
+            for id in ids {
+                state.note("pending", try transaction.pending(sample: id).map { sync.fields(of: $0) }, of: id)
             }
-            let pending = try transaction.pending(sample: id).map { operation in
-                JSONValue.object(sync.fields(of: operation).filter { $0.key != "sample" })
+        }
+        try add("conflicts") { state in
+            var entries: [SampleID: [[JSONValue.Field]]] = [:]
+            let known = Set(ids)
+            for entry in try transaction.audit() where known.contains(entry.sample) {
+                let name = JSONValue.Field("id", .string(ConflictsVerb.id(of: entry)))
+                entries[entry.sample, default: []].append([name] + sync.fields(of: entry))
             }
-            let lists = [("links", links), ("pending", pending), ("conflicts", conflicts[id] ?? [])]
-            fields[id] = lists.filter { !$0.1.isEmpty }.map { .init($0.0, .array($0.1)) }
+            for id in ids { state.note("conflicts", entries[id] ?? [], of: id) }
         }
     }
 
-    func fields(of id: SampleID) -> [JSONValue.Field] { fields[id] ?? [] }
+    func fields(of id: SampleID) -> [JSONValue.Field] { lists[id] ?? [] }
+
+    /// Reads a list. The sample is worth showing if damage keeps the list from being read.
+    private mutating func add(_ name: String, _ read: (inout SampleState) throws -> Void) throws {
+        do { try read(&self) } catch let error as StoreError where error.code == .damaged { damaged.append(name) }
+    }
+
+    private mutating func note(_ name: String, _ entries: [[JSONValue.Field]], of id: SampleID) {
+        guard !entries.isEmpty else { return }
+        let objects = entries.map { fields in JSONValue.object(fields.filter { $0.key != "sample" }) }
+        lists[id, default: []].append(.init(name, .array(objects)))
+    }
 }
 
 /// What is known of samples that are gone.
@@ -118,6 +134,7 @@ private enum DeletedRecord {
         var found: [DeletedSample] = []
         var place: SampleID?
         repeat {
+            try Interruption.check()
             let page = try transaction.deletions(after: place)
             found += page.deletions.filter { $0.syncIdentifier == name || $0.group == name }
             place = page.next
@@ -130,17 +147,23 @@ private enum DeletedRecord {
     ) throws -> String {
         var parts: [String] = []
         for sample in deleted.prefix(limit) {
-            var words = ["\(sample.id)", sample.type.identifier, "version \(sample.version)"]
-            if !sample.source.name.isEmpty { words.append("of '\(Table.clean(sample.source.name))'") }
-            if let start = sample.start { words.append("at \(DateText.text(start, in: zone))") }
+            var facts = ["\(sample.id)", sample.type.identifier]
+            // What a repair has buried again has the greatest version that there is.
+            if sample.version < Sample.versionLimit { facts.append("version \(sample.version)") }
+            if !sample.source.name.isEmpty { facts.append("of '\(Table.clean(sample.source.name))'") }
+            if let start = sample.start { facts.append("at \(DateText.text(start, in: zone))") }
             let clock = sample.modified
             if clock.time != .distantPast {
-                words.append("deleted \(DateText.text(clock.time, in: zone)) by replica \(clock.replica)")
+                facts.append("deleted \(DateText.text(clock.time, in: zone)) by replica \(clock.replica)")
             }
-            let peers = try transaction.pending(sample: sample.id).filter { $0.kind == .delete }
-                .map { "'\(Table.clean($0.peer.rawValue))'" }
-            if !peers.isEmpty { words.append("the deletion is not yet sent to \(peers.joined(separator: ", "))") }
-            parts.append(words.joined(separator: ", "))
+            let pending = try transaction.pending(sample: sample.id).filter { $0.kind == .delete }
+            for (words, isRefused) in [("its deletion waits for", false), ("its deletion was refused by", true)] {
+                let peers = pending.filter { ($0.state == .quarantined) == isRefused }.map(\.peer.rawValue)
+                if !peers.isEmpty {
+                    facts.append("\(words) \(peers.map { "'\(Table.clean($0))'" }.joined(separator: ", "))")
+                }
+            }
+            parts.append(facts.joined(separator: ", "))
         }
         if deleted.count > limit { parts.append("and \(deleted.count - limit) more, which 'dump --all' lists") }
         return "No sample has this identifier any more. Deleted: \(parts.joined(separator: "; "))."

@@ -39,6 +39,9 @@ struct Loader {
 
     var lines: Int { input.number }
 
+    /// The records of sync state that were stored.
+    var states: Int { writer.storedStates }
+
     /// The first line that is not stored; `nil` when none is.
     var nextLine: Int? {
         let stored = writer.storedLines

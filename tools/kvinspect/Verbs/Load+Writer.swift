@@ -7,6 +7,7 @@ final class BatchWriter: Sendable {
     private struct State {
         var report = ImportReport()
         var lines = 0
+        var states = 0
     }
 
     private let sampleStore: SampleStore
@@ -18,6 +19,9 @@ final class BatchWriter: Sendable {
     /// The last line that was stored.
     var storedLines: Int { state.withLock { $0.lines } }
 
+    /// The records of sync state that were stored.
+    var storedStates: Int { state.withLock { $0.states } }
+
     /// Waits for the batch before this one, and throws its error if it had one.
     func store(_ batch: SampleBatch, _ states: [StateEntry], lastLine: Int) throws {
         try work.perform { [self] in
@@ -25,6 +29,7 @@ final class BatchWriter: Sendable {
             state.withLock { state in
                 state.report += report
                 state.lines = lastLine
+                state.states += states.count
             }
         }
     }

@@ -54,10 +54,12 @@ enum LoadVerb: Verb {
         let fields: [(String, Int)] = [
             ("lines", loader.lines), ("inserted", counts.inserted), ("replaced", counts.replaced),
             ("unchanged", counts.unchanged), ("older", counts.older), ("vetoed", counts.vetoed), ("bad", loader.bad),
+            ("state", loader.states),
         ]
         try Answer.print(fields.map { .init($0.0, .count($0.1)) }, arguments, console) {
             [
-                fields.filter { $0.0 != "lines" && $0.1 > 0 || $0.0 == "inserted" }.map { "\($0.1) \($0.0)" }
+                fields.filter { $0.0 != "lines" && $0.1 > 0 || $0.0 == "inserted" }
+                    .map { "\($0.1) \($0.0 == "state" ? "records of sync state" : $0.0)" }
                     .joined(separator: ", ")
             ]
         }

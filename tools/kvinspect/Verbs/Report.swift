@@ -11,7 +11,8 @@ enum ReportVerb: Verb {
         arguments: [.store],
         options: [
             OptionDescription(
-                name: "output", short: "o", value: "file", help: "The page to write, such as report.html.",
+                name: "output", short: "o", value: "file",
+                help: "The page to write, such as report.html, or - for the output.",
                 isRequired: true),
             OptionDescription(name: "force", help: "Replace the file if it exists."), .format, .zone, .progress,
         ])
@@ -23,8 +24,8 @@ enum ReportVerb: Verb {
             throw arguments.invalid("output", reason: "Please provide a name such as report.html.")
         }
         guard StoreAccess.holdsStore(arguments.store) else { throw StoreAccess.noStore(in: arguments.store) }
-        let file = try NewFile(
-            name, replaces: arguments.flag("force"), outside: arguments.store)
+        let file =
+            name == "-" ? nil : try NewFile(name, replaces: arguments.flag("force"), outside: arguments.store)
         let outcome = try WatchedProcess.run()
         switch outcome {
         case .ended(let code): return code
@@ -34,16 +35,22 @@ enum ReportVerb: Verb {
         case .crashed:
             // Clear the progress line that the child left.
             if console.isErrorTerminal { console.showBar("") }
-        case nil: console.say("Writing \(file.path); \(arguments.store) is only read.")
+        case nil: if let file { console.say("Writing \(file.path); \(arguments.store) is only read.") }
         }
         let progress = Progress(arguments, console, unit: "%", total: 100)
         let facts = try ReportCollector.collect(
             arguments.store, zone, isCutShort: outcome == .crashed, progress)
         let page = ReportPage.bytes(of: facts)
         try Interruption.check()
-        try file.write(page)
         progress.finish(at: 100)
-        try OutputClosed.end { try print(facts, page.count, file, arguments, console) }
+        try OutputClosed.end {
+            if let file {
+                try file.write(page)
+                try print(facts, page.count, file, arguments, console)
+            } else {
+                try console.write(page)
+            }
+        }
         return facts.health.code
     }
 
