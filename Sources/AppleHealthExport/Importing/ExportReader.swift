@@ -13,6 +13,8 @@ struct ExportReader {
     private var offset = 0
     private var place = 0
     private var isAtEnd = false
+    /// Whether the root has ended. What stands behind it is searched for elements.
+    private var isBehindRoot = false
     private var scanner = ElementScanner()
     private var records = RecordReader()
     private var summaries = SummaryReader()
@@ -44,10 +46,11 @@ struct ExportReader {
         var source = source
         var buffer: [UInt8] = []
         place = try ExportReader.readHead(&source, &buffer)
+        // A root without content ends where it begins.
+        isBehindRoot = place >= 2 && buffer[place - 2] == 0x2F
         while true {
-            let isDone = try readElements(buffer.span, &sink, quarantine)
+            try readElements(buffer.span, &sink, quarantine)
             try progress(offset + place)
-            if isDone { return }
             if isAtEnd { break }
             if place > 0 {
                 buffer.removeFirst(place)
@@ -56,7 +59,7 @@ struct ExportReader {
             }
             isAtEnd = try source.read(into: &buffer, atMost: ExportReader.piece) == 0
         }
-        sink.report.isCutOff = true
+        sink.report.isCutOff = !isBehindRoot
     }
 
     /// Passes over everything before the root. The document type says nothing that real files obey. Returns where the
@@ -79,10 +82,10 @@ struct ExportReader {
         return end + 1
     }
 
-    /// Reads all elements that the bytes hold in full. Returns `true` at the end of the root.
+    /// Reads all elements that the bytes hold in full.
     private mutating func readElements(
         _ bytes: borrowing Span<UInt8>, _ sink: inout RecordSink, _ quarantine: Quarantine
-    ) throws -> Bool {
+    ) throws {
         while true {
             if sink.generation != generation {
                 generation = sink.generation
@@ -92,20 +95,31 @@ struct ExportReader {
             let start = bytes.skippingSpace(from: place)
             guard start < bytes.count else {
                 place = start
-                return false
+                return
+            }
+            if isBehindRoot {
+                guard let next = passOverRest(bytes, from: start, &sink) else { return }
+                place = next
+                guard next == start else { continue }
             }
             if bytes[start] != 0x3C {
                 guard let next = try passOver(bytes, from: start, "text that belongs to no element", &sink, quarantine)
                 else {
-                    return false
+                    return
                 }
                 place = next
                 continue
             }
             if try readFast(bytes, at: start, &sink) { continue }
             if bytes.matches(ExportReader.rootEnd, at: start) {
-                place = start
-                return true
+                let end = bytes.skippingSpace(from: start + ExportReader.rootEnd.count)
+                if end == bytes.count, !isAtEnd {
+                    place = start
+                    return
+                }
+                isBehindRoot = true
+                place = end < bytes.count && bytes[end] == 0x3E ? end + 1 : end
+                continue
             }
             switch scanner.step(bytes, at: start) {
             case .ignored(let end): place = end
@@ -117,9 +131,9 @@ struct ExportReader {
                 place = scanner.element.range.upperBound
             case .incomplete where bytes.count - start < ExportReader.longestElement && !isAtEnd:
                 place = start
-                return false
+                return
             case .incomplete, .broken:
-                guard let next = try mend(bytes, from: start, &sink, quarantine) else { return false }
+                guard let next = try mend(bytes, from: start, &sink, quarantine) else { return }
                 place = next
             }
         }
@@ -225,7 +239,9 @@ struct ExportReader {
                 let record = try records.record(element, 0, bytes, &isMended)
                 if try !takeExact(record, &sink) {
                     try sink.add(record)
-                    if !isMended { remember(bytes, record, element, &sink) }
+                    // The ordinary line has no place for the name of a case.
+                    let isOrdinary = !isMended && record.local[ExactKeys.value] == nil
+                    if isOrdinary { remember(bytes, record, element, &sink) }
                 }
             case .correlation:
                 let lost = try take(bytes, correlation: element, &isMended, &sink)
@@ -237,7 +253,11 @@ struct ExportReader {
             case .exportDate: return summaries.note(exportDate: element, bytes)
             case .me: return
             case .some(let kind): return sink.report.keepOut(kind.rawValue, bytes: element.range.count)
-            case nil: throw RecordReader.Refusal(reason: "it is of an unknown kind")
+            case nil where TopLevel.isNearName(bytes, element.nodes[0].name):
+                throw RecordReader.Refusal(reason: "it is of an unknown kind")
+            case nil:
+                let name = String(decoding: bytes.copied(element.nodes[0].name), as: UTF8.self)
+                return sink.report.keepOut(name, bytes: element.range.count)
             }
             keepOut(bytes, &sink)
             if isMended { sink.report.mended += 1 }
@@ -295,16 +315,22 @@ struct ExportReader {
             refusal = error
         }
         try takeExact(correlation: element, bytes, &sink)
+        // A group has no metadata of its own.
+        for node in element.nodes where node.depth == 1 && ExportName.metadataEntry.isName(of: node, in: bytes) {
+            var isOdd = false
+            if records.metadata(element, node, bytes, &isOdd)?.key == ExactKeys.sample { continue }
+            sink.report.keepOut("MetadataEntry of Correlation", bytes: node.tag.count)
+        }
         var lost = 0
         for (number, node) in element.nodes.enumerated()
         where node.depth == 1 && ExportName.record.isName(of: node, in: bytes) {
             do {
                 var isOdd = false
                 var record = try records.record(element, number, bytes, &isOdd)
-                // It stands at the top level as well: two readings of one record must not become two samples.
-                if isOdd { throw RecordReader.Refusal(reason: "a text of it is damaged") }
+                if isOdd { try ExportReader.refuseGuessed(record) }
                 if record.metadata[ExactKeys.sample] != nil { continue }
                 record.group = group
+                isMended = isMended || isOdd
                 try sink.add(record, isNested: true)
             } catch is RecordReader.Refusal {
                 lost += 1
@@ -431,12 +457,45 @@ struct ExportReader {
         _ sink: inout RecordSink
     ) throws {
         var record = try records.record(element, 0, bytes, &isMended)
-        if isMended { throw RecordReader.Refusal(reason: "a text of it is damaged") }
+        if isMended { try ExportReader.refuseGuessed(record) }
         // The record at the top level carries the whole sample as well.
         if record.metadata[ExactKeys.sample] != nil { return }
         record.group = group
         try sink.add(record, isNested: true)
     }
+
+    /// Refuses a record within a correlation of which a text holds what no writer wrote. It stands at the top level as
+    /// well, and two readings of one record must not become two samples. A defect of the writer is the same in both.
+    private static func refuseGuessed(_ record: ImportedRecord) throws(RecordReader.Refusal) {
+        var texts = [record.type.identifier, record.source.name, record.source.version, record.timeZone]
+        texts += (record.device?.fields ?? []) + [record.syncIdentifier]
+        for (key, value) in record.metadata {
+            texts.append(key)
+            if case .string(let text) = value { texts.append(text) }
+        }
+        guard texts.allSatisfy({ $0?.unicodeScalars.contains("\u{FFFD}") != true }) else {
+            throw RecordReader.Refusal(reason: "a text of it is damaged")
+        }
+    }
+
+    /// Passes over what stands behind the root before the next element of an export. Returns where to go on; `nil` if
+    /// more bytes are needed to know.
+    private mutating func passOverRest(
+        _ bytes: borrowing Span<UInt8>, from start: Int, _ sink: inout RecordSink
+    ) -> Int? {
+        if let next = TopLevel.next(bytes, from: start) {
+            if next > start { sink.report.keepOut(ExportReader.rest, bytes: next - start) }
+            return next
+        }
+        // The beginning of an element may be at the end.
+        let end = isAtEnd ? bytes.count : max(start, bytes.count - ExportReader.longestName)
+        if end > start { sink.report.keepOut(ExportReader.rest, bytes: end - start) }
+        place = end
+        return nil
+    }
+
+    private static let rest = "text behind the root"
+    private static let longestName = 64
 
     /// Reads a broken record or workout, or puts it into quarantine.
     private mutating func mend(

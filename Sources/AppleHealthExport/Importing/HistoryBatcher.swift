@@ -8,6 +8,8 @@ struct HistoryBatcher {
     private var twins = TwinCounter()
     /// Records within a correlation stand at the top level once more, and are counted for themselves.
     private var nestedTwins = TwinCounter()
+    /// The rows of the batch that stood at the top level before.
+    private(set) var repeated = 0
 
     /// The fields of a record that decide its kind.
     struct Kind {
@@ -58,6 +60,7 @@ struct HistoryBatcher {
         let content = origin.unit.canonical(value)
         var id = DerivedID.id(origin.prefix, start: start, end: end, value: content, multiplicity: 0)
         var rare = extras
+        if isNested, twins.occurrences(of: id) > 0 { repeated += 1 }
         if rare?.syncIdentifier == nil {
             let earlier = isNested ? nestedTwins.count(id) : twins.count(id)
             if earlier > 0 {
@@ -95,7 +98,7 @@ struct HistoryBatcher {
     /// Takes the rows out.
     mutating func take() -> SampleBatch {
         let full = batch
-        weight = 0
+        (weight, repeated) = (0, 0)
         if hasManyKinds {
             batch = SampleBatch()
             origins = []

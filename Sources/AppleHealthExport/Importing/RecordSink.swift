@@ -106,10 +106,10 @@ struct RecordSink {
 
     private mutating func flush(isWhole: Bool = true) throws {
         if !batcher.batch.isEmpty {
-            let renews = batcher.hasManyKinds
+            let (renews, repeated) = (batcher.hasManyKinds, batcher.repeated)
             let full = batcher.take()
             if renews { generation += 1 }
-            try store(full, isExact: false, isCounted: isWhole)
+            try store(full, isExact: false, isCounted: isWhole, repeated: repeated)
         }
         if !exact.isEmpty {
             let full = exact
@@ -119,9 +119,11 @@ struct RecordSink {
         }
     }
 
-    private mutating func store(_ batch: SampleBatch, isExact: Bool, isCounted: Bool) throws {
+    private mutating func store(_ batch: SampleBatch, isExact: Bool, isCounted: Bool, repeated: Int = 0) throws {
         guard let writer else {
-            report.inserted += batch.count
+            // What stands within a correlation, too, joins the sample that was inserted before.
+            report.inserted += batch.count - repeated
+            report.replaced += repeated
             return
         }
         try writer.store(batch, isExact: isExact, isCounted: isCounted)

@@ -19,18 +19,35 @@ struct TwinCounter {
 
     /// Counts a record by the id that derives from its content. Returns how many equal ones came before.
     mutating func count(_ id: SampleID) -> Int {
-        var mark = (id.high ^ id.low &* 0x9E37_79B9_7F4A_7C15) &* 0xBF58_476D_1CE4_E5B9
-        mark ^= mark >> 29
-        // Zero marks a free place.
-        if mark == 0 { mark = 1 }
+        let mark = TwinCounter.mark(of: id)
         guard !shards[Int(mark >> 56)].insert(mark) else { return 0 }
         let earlier = repeated[mark, default: 1]
         repeated[mark] = earlier + 1
         return earlier
     }
+
+    /// Returns how often a record has occurred.
+    func occurrences(of id: SampleID) -> Int {
+        let mark = TwinCounter.mark(of: id)
+        return shards[Int(mark >> 56)].holds(mark) ? repeated[mark, default: 1] : 0
+    }
+
+    private static func mark(of id: SampleID) -> UInt64 {
+        var mark = (id.high ^ id.low &* 0x9E37_79B9_7F4A_7C15) &* 0xBF58_476D_1CE4_E5B9
+        mark ^= mark >> 29
+        // Zero marks a free place.
+        return mark == 0 ? 1 : mark
+    }
 }
 
 extension TwinCounter.Shard {
+    fileprivate func holds(_ mark: UInt64) -> Bool {
+        guard !slots.isEmpty else { return false }
+        var place = place(of: mark)
+        while slots[place] != 0, slots[place] != mark { place = place + 1 == slots.count ? 0 : place + 1 }
+        return slots[place] == mark
+    }
+
     /// Adds a mark. Returns `false` if it is there.
     fileprivate mutating func insert(_ mark: UInt64) -> Bool {
         if (count + 1) * 5 > slots.count * 4 { grow() }

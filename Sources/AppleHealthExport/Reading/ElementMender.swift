@@ -49,9 +49,6 @@ struct ElementMender {
                 place += 1
             }
         }
-        // Attributes of another tag that has lost its bracket: nobody knows whose they are.
-        let names = starts.map { ElementMender.attributeNames[$0.known] }
-        if depth == 0, ElementMender.isOfSeveralTags(names) { return nil }
         let first = element.attributes.count
         for index in starts.indices {
             let limit = index + 1 < starts.count ? starts[index + 1].name.lowerBound : end
@@ -62,22 +59,32 @@ struct ElementMender {
                     name: starts[index].name, value: value, isPlain: false,
                     meant: ElementMender.attributeNames[starts[index].known]))
         }
-        if depth == 0 { findSecondStart(from: first, in: &element) }
+        if depth == 0 {
+            findSecondStart(from: first, in: &element)
+            // Attributes of another tag that has lost its bracket: nobody knows whose they are.
+            let attributes = element.attributes[first...].map { ($0.meant ?? [], bytes.copied($0.value)) }
+            if ElementMender.isOfSeveralTags(attributes) { return nil }
+        }
         element.nodes.append(
             ExportNode(
                 name: name, attributes: first..<element.attributes.count, depth: depth, tag: range.lowerBound..<end))
         return end
     }
 
-    private static func isOfSeveralTags(_ names: [[UInt8]]) -> Bool {
-        var counts: [[UInt8]: Int] = [:]
-        for name in names { counts[name, default: 0] += 1 }
+    /// Whether attributes are those of more than one tag. One or two may stand twice in one tag, with equal values.
+    private static func isOfSeveralTags(_ attributes: [(name: [UInt8], value: [UInt8])]) -> Bool {
+        var values: [[UInt8]: [[UInt8]]] = [:]
+        for (name, value) in attributes { values[name, default: []].append(value) }
         // A second start may be the end.
-        if counts[ExportName.startDate.bytes] == 2, counts[ExportName.endDate.bytes] == nil {
-            counts[ExportName.startDate.bytes] = 1
+        if values[ExportName.startDate.bytes]?.count == 2, values[ExportName.endDate.bytes] == nil {
+            values[ExportName.startDate.bytes] = nil
         }
-        return counts[ExportName.key.bytes] != nil || counts.values.contains { $0 > 1 }
+        let repeated = values.filter { $0.value.count > 1 }
+        return values[ExportName.key.bytes] != nil || repeated[ExportName.type.bytes] != nil
+            || repeated.count > mostRepeated || repeated.values.contains { Set($0).count > 1 }
     }
+
+    private static let mostRepeated = 2
 
     /// Returns where a tag ends: at the first `>` after which no attribute follows before the next `<`.
     private func tagEnd(_ bytes: borrowing Span<UInt8>, from start: Int, in range: Range<Int>) -> Int {

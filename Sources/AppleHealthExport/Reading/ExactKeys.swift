@@ -15,6 +15,10 @@ enum ExactKeys {
     /// Elements within a record that no field of a sample stands for, among its local data, as they stand in the file.
     static let elements = "HealthDataElements"
 
+    /// The name of a category's case, or of a workout's activity, that the catalog does not know, among the local data
+    /// of a sample.
+    static let value = "HealthDataValue"
+
     // What an exact export carries beyond Apple's format.
 
     /// Holds the whole sample as JSON.

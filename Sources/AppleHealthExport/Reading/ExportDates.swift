@@ -39,6 +39,15 @@ enum ExportDates {
         return text.count == length ? self.read(text.span, at: 0) : nil
     }
 
+    /// Returns the time of an end; ``Instant/distantFuture`` for an end that is open, which HealthKit gives the year 4001.
+    static func readEnd(_ attribute: ExportAttribute, in bytes: borrowing Span<UInt8>) -> Int64? {
+        if let time = read(attribute, in: bytes) { return time }
+        guard attribute.value.count == length else { return nil }
+        let text = String(decoding: bytes.copied(attribute.value), as: UTF8.self)
+        let isOpen = text.hasPrefix("4001-01-01 ") || text.hasPrefix("4000-12-31 ")
+        return isOpen ? Instant.distantFuture.nanoseconds : nil
+    }
+
     /// Seconds from 1970 to 2001.
     private static let secondsTo2001 = 978_307_200
 

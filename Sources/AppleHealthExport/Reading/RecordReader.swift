@@ -13,6 +13,9 @@ struct RecordReader {
     /// What stood within records and was too long to be kept, by kind, with its bytes.
     var keptOut: [(kind: String, bytes: Int)] = []
 
+    /// The name of the case of the record that is being read, if its type is not in the catalog.
+    private var unknownCase: String?
+
     /// Room for the keys of long texts beside the texts.
     private static let roomForKeys = 4_096
     /// Texts that are remembered of each kind.
@@ -33,13 +36,17 @@ struct RecordReader {
         let type = type(identifier)
         let (start, end) = try times(element, node, bytes)
         let source = try source(element, node, bytes, &isMended)
+        unknownCase = nil
         let (value, unit) = try quantity(of: type, element, node, bytes, &isMended)
         var record = ImportedRecord(
             type: type, value: value, unit: unit, start: Instant(nanoseconds: start), end: Instant(nanoseconds: end),
             source: source.source)
         record.device = source.device
         record.created = try created(element, node, bytes)
+        if let unknownCase { LocalText.set(unknownCase, as: ExactKeys.value, in: &record.local) }
         readChildren(of: element, number, bytes, into: &record, &isMended)
+        // The earliest time at which it can have been written. A later version is told by its number or by this time.
+        if record.created == nil, record.syncIdentifier == nil { record.created = record.start }
         try RecordReader.validate(record)
         return record
     }
@@ -72,7 +79,7 @@ struct RecordReader {
         guard let end = element.attribute(ExportName.endDate.bytes, of: node, in: bytes) ?? second else {
             throw Refusal(reason: "it has no end")
         }
-        guard let from = ExportDates.read(start, in: bytes), let to = ExportDates.read(end, in: bytes) else {
+        guard let from = ExportDates.read(start, in: bytes), let to = ExportDates.readEnd(end, in: bytes) else {
             throw Refusal(reason: "a date is no date")
         }
         guard from <= to else { throw Refusal(reason: "it ends before it starts") }
@@ -94,12 +101,17 @@ struct RecordReader {
         guard let name = text(.sourceName, element, node, bytes, &isMended) else {
             throw Refusal(reason: "it has no source")
         }
+        // An empty name would be that of whoever imports.
+        let named = name.isEmpty ? RecordReader.unnamed : name
         let description = text(.device, element, node, bytes, &isMended)
         let device: Device? = if let description { known(device: description) } else { nil }
         let version = text(.sourceVersion, element, node, bytes, &isMended)
         // Whether a watch or a phone wrote decides which of two sources counts.
-        return (Source(name: name, version: version, product: device?.hardwareVersion), device)
+        return (Source(name: named, version: version, product: device?.hardwareVersion), device)
     }
+
+    /// The name of a source without a name.
+    private static let unnamed = "Unknown"
 
     private mutating func quantity(
         of type: SampleType, _ element: ExportElement, _ node: ExportNode, _ bytes: borrowing Span<UInt8>,
@@ -111,10 +123,21 @@ struct RecordReader {
         if isDamaged { throw Refusal(reason: "its unit is damaged") }
         if type.kind == .category || type.kind == .other && symbol == nil {
             let unit = type.canonicalUnit ?? .count
-            guard let value else { return (0, unit) }
+            guard let value else {
+                // Types without cases have no value to tell. Of others no case may be made up.
+                guard type.categoryCases.allSatisfy({ $0.number == 0 }) else {
+                    throw Refusal(reason: "it has no value")
+                }
+                return (0, unit)
+            }
             let name = ExportText(value, in: bytes)
             isMended = isMended || name.isMended
             if let number = categories.number(name.text, of: type) { return (number, unit) }
+            // A type that the catalog does not know yet has cases that it does not know either. Their names are kept.
+            if type.catalogNumber == nil, !name.isMended, !name.text.isEmpty {
+                unknownCase = name.text
+                return (0, unit)
+            }
             throw Refusal(reason: "its value is none that the type has")
         }
         guard let value else { throw Refusal(reason: "it has no value") }
@@ -216,9 +239,9 @@ struct RecordReader {
             var name = key
             // A key may stand several times.
             var copies = 1
-            while let known = record.metadata[name], known != value, copies < 255 {
+            while let known = record.metadata[name], known != value, copies < RepeatedKey.most {
                 copies += 1
-                name = "\(key) (\(copies))"
+                name = RepeatedKey.name(key, copies)
             }
             record.metadata[name] = value
         }

@@ -20,13 +20,38 @@ enum TopLevel: String, CaseIterable {
         return nil
     }
 
+    /// Whether a name that is none of these may be one of them with a letter or two damaged.
+    static func isNearName(_ bytes: borrowing Span<UInt8>, _ range: Range<Int>) -> Bool {
+        let text = bytes.copied(range)
+        return names.contains { $0.1.count >= shortestToCompare && edits(from: $0.1, to: text) <= 2 }
+    }
+
+    private static let shortestToCompare = 6
+
+    /// Returns the number of letters to insert, delete or replace.
+    private static func edits(from one: [UInt8], to other: [UInt8]) -> Int {
+        guard abs(one.count - other.count) <= 2 else { return .max }
+        var row = Array(0...other.count)
+        for (index, letter) in one.enumerated() {
+            var diagonal = row[0]
+            row[0] = index + 1
+            for place in other.indices {
+                let replaced = diagonal + (letter == other[place] ? 0 : 1)
+                diagonal = row[place + 1]
+                row[place + 1] = min(replaced, min(diagonal, row[place]) + 1)
+            }
+        }
+        return row[other.count]
+    }
+
     /// Returns the first place from `start` on where an element of the top level begins or the root ends.
     ///
-    /// - Parameter isOutside: leaves out records that are indented by two spaces or more: those within a correlation.
+    /// - Parameter isOutside: leaves out records within a correlation: those that are indented by two spaces or more, or
+    ///   stand behind something on the same line.
     static func next(_ bytes: borrowing Span<UInt8>, from start: Int, isOutside: Bool = false) -> Int? {
         var place = start
         while place < bytes.count {
-            if bytes[place] == 0x3C, begins(bytes, at: place), !isOutside || !isIndented(bytes, at: place) {
+            if bytes[place] == 0x3C, begins(bytes, at: place), !isOutside || !isWithin(bytes, at: place) {
                 return place
             }
             place += 1
@@ -45,7 +70,12 @@ enum TopLevel: String, CaseIterable {
         return bytes.matches(rootEnd, at: place)
     }
 
-    private static func isIndented(_ bytes: borrowing Span<UInt8>, at place: Int) -> Bool {
-        place >= 2 && bytes[place - 1] == 0x20 && bytes[place - 2] == 0x20
+    private static let recordStart = Array("<Record".utf8)
+
+    private static func isWithin(_ bytes: borrowing Span<UInt8>, at place: Int) -> Bool {
+        guard bytes.matches(recordStart, at: place) else { return false }
+        var start = place
+        while start > 0, bytes[start - 1] == 0x20 || bytes[start - 1] == 0x09 { start -= 1 }
+        return place - start >= 2 || start > 0 && bytes[start - 1] != 0x0A
     }
 }

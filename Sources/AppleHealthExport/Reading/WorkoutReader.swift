@@ -20,10 +20,12 @@ struct WorkoutReader {
         let node = element.nodes[0]
         let (start, end) = try reader.times(element, node, bytes)
         let source = try reader.source(element, node, bytes, &isMended)
-        guard let activity = activity(element, node, bytes, reader, &isMended) else {
-            throw RecordReader.Refusal(reason: "its activity is none")
-        }
-        var workout = Workout(activity)
+        let named = activity(element, node, bytes, reader, &isMended)
+        var isOdd = false
+        guard let name = reader.text(.workoutActivityType, element, node, bytes, &isOdd), !name.isEmpty,
+            named != nil || !isOdd
+        else { throw RecordReader.Refusal(reason: "its activity is none") }
+        var workout = Workout(named ?? .other)
         let seconds = Double(end - start) / Double(Instant.nanosecondsPerSecond)
         let duration =
             quantity(.duration, .durationUnit, element, node, bytes, &reader, &isMended)
@@ -44,6 +46,8 @@ struct WorkoutReader {
             end: Instant(nanoseconds: end), source: source.source)
         record.device = source.device
         record.created = try reader.created(element, node, bytes)
+        // An activity that the catalog does not know yet is kept by its name.
+        if named == nil { LocalText.set(name, as: ExactKeys.value, in: &record.local) }
         reader.readChildren(
             of: element, 0, bytes, into: &record, besides: WorkoutReader.parts, &isMended)
         record.workout = workout
@@ -171,12 +175,17 @@ struct WorkoutReader {
         _ name: ExportName, _ unitName: ExportName, _ element: ExportElement, _ node: ExportNode,
         _ bytes: borrowing Span<UInt8>, _ reader: inout RecordReader, _ isMended: inout Bool
     ) -> Quantity? {
-        guard let attribute = element.attribute(name.bytes, of: node, in: bytes),
-            let value = DecimalNumber.read(attribute, in: bytes)
-        else { return nil }
+        guard let attribute = element.attribute(name.bytes, of: node, in: bytes) else { return nil }
         let symbol = reader.text(unitName, element, node, bytes, &isMended)
+        guard let value = DecimalNumber.read(attribute, in: bytes) else {
+            isMended = true
+            return nil
+        }
         if symbol == nil, name.bytes == ExportName.duration.bytes { return Quantity(value, .minute) }
-        guard let symbol, let unit = reader.unit(symbol) else { return nil }
+        guard let symbol, let unit = reader.unit(symbol) else {
+            isMended = true
+            return nil
+        }
         return Quantity(value, unit)
     }
 }

@@ -44,7 +44,8 @@ struct SampleWriter {
         appendSource(sample)
         if sample.type.kind != .category { line.attribute("unit", sample.quantity.unit.symbol) }
         appendTimes(sample)
-        line.attribute("value", sample.categoryCase?.identifier ?? ExportLine.decimal(sample.quantity.value))
+        let name = LocalText.text(ExactKeys.value, in: sample.local) ?? sample.categoryCase?.identifier
+        line.attribute("value", name ?? ExportLine.decimal(sample.quantity.value))
         let (metadata, beats) = (try metadata(of: sample), SampleWriter.beats(of: sample))
         let elements = SampleWriter.elements(of: sample)
         if metadata.isEmpty, beats.isEmpty, elements == nil {
@@ -103,7 +104,8 @@ struct SampleWriter {
     private mutating func append(_ sample: Sample, _ workout: Workout, depth: Int) throws {
         line.indent(depth)
         line.append("<Workout")
-        line.attribute("workoutActivityType", SampleWriter.name(of: workout.activityType))
+        let activity = LocalText.text(ExactKeys.value, in: sample.local) ?? SampleWriter.name(of: workout.activityType)
+        line.attribute("workoutActivityType", activity)
         append("duration", "durationUnit", sample.quantity.value.isFinite ? sample.quantity : nil)
         append("totalDistance", "totalDistanceUnit", workout.distance)
         append("totalEnergyBurned", "totalEnergyBurnedUnit", workout.energy)
@@ -250,7 +252,9 @@ struct SampleWriter {
     private func entries(_ metadata: [String: MetadataValue]) -> [(key: String, text: String)] {
         metadata.filter { $0.key != ExactKeys.sample }.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map
         { key, value in
-            (key, SampleWriter.text(of: value))
+            // What stood several times under one key stands so again.
+            let first = RepeatedKey.first(of: key)
+            return (first.flatMap { metadata[$0] == nil ? nil : $0 } ?? key, SampleWriter.text(of: value))
         }
     }
 
@@ -290,7 +294,7 @@ struct SampleWriter {
     }
 
     private static func isWritten(local key: String) -> Bool {
-        LocalText.isPart(key, of: ExactKeys.beats) || LocalText.isPart(key, of: ExactKeys.elements)
+        [ExactKeys.beats, ExactKeys.elements, ExactKeys.value].contains { LocalText.isPart(key, of: $0) }
     }
 
     private static func comesBack(_ metadata: [String: MetadataValue]) -> Bool {

@@ -66,4 +66,15 @@ struct ExportTests {
         let pipe = "'\(Workbench.tool.path)' export Large - | head -1; echo ${PIPESTATUS[0]}"
         #expect(try bench.runProgram("bash", ["-c", pipe]).output.hasSuffix("\n0\n"))
     }
+
+    @Test("What has no place for whole samples refuses --exact, and a table counts what its columns leave out")
+    func exactTables() throws {
+        for file in ["o.csv", "o.ndjson"] {
+            let run = try bench.run("export", "S", file, "--exact")
+            #expect(run.code == 64 && run.errors.contains("--exact is for .xml, .zip and -"), "\(run.errors)")
+            #expect(!bench.exists(file))
+        }
+        let run = try bench.run("export", "S", "o.csv", "--format", "json")
+        #expect(try run.code == 0 && run.json()["details_lost"] as? Int == 1)
+    }
 }

@@ -40,6 +40,10 @@ enum ExportVerb: Verb {
             throw UsageError(
                 "\(file) has no known ending. Please provide a name that ends in .xml, .zip, .csv or .ndjson.")
         }
+        let isOfApple = file == "-" || [".xml", ".zip"].contains { file.lowercased().hasSuffix($0) }
+        guard isOfApple || !task.isExact else {
+            throw UsageError("--exact is for .xml, .zip and -: a table or FHIR has no place for whole samples.")
+        }
         let store = try StoreAccess.openForReading(arguments.store)
         for type in task.types ?? [] { try UnknownType.refuse(type, in: store) }
         if file != "-" { _ = try NewFile(file, replaces: arguments.flag("force"), outside: arguments.store) }
@@ -96,7 +100,8 @@ enum ExportVerb: Verb {
         ) {
             let losses = losses(of: report)
             let first = "\(file): \(report.samples) samples, \(ByteSize.text(report.bytes))"
-            return losses.isEmpty ? [first] : [first, "Apple's format has no place for: \(losses)"]
+            let format = file.lowercased().hasSuffix(".csv") ? "The table" : "Apple's format"
+            return losses.isEmpty ? [first] : [first, "\(format) has no place for: \(losses)"]
         }
     }
 }

@@ -1,0 +1,203 @@
+import HealthKV
+import Testing
+
+@testable import AppleHealthExport
+
+/// What a real export has only now and then: damage within correlations, kinds that came later, ends that are open.
+@Suite("Uncommon elements of an export")
+struct UncommonElementTests {
+    let bench: ImportBench
+
+    init() throws { bench = try ImportBench() }
+
+    private static let times = #"startDate="\#(Export.date(1, "08:00:00"))" endDate="\#(Export.date(1, "08:00:00"))""#
+    private static let created = #"creationDate="\#(Export.date(1, "08:01:00"))""#
+
+    private static func energy(source: String = "Diet") -> String {
+        #"<Record type="HKQuantityTypeIdentifierDietaryEnergyConsumed" sourceName="\#(source)" unit="kcal" "#
+            + "\(created) \(times) value=\"420\"/>"
+    }
+
+    private static let food = #"<Correlation type="HKCorrelationTypeIdentifierFood" sourceName="Diet""#
+
+    /// What the samples of a store say, apart from their ids.
+    private static func facts(_ bench: ImportBench) throws -> [String] {
+        try bench.store.blockingRead { txn in
+            try txn.types().flatMap { try txn.samples(SampleQuery($0.type, includeShadowed: true)) }
+        }.map { sample in
+            let metadata = (sample.metadata.merging(sample.local) { $1 }).map { "\($0) \($1)" }.sorted()
+            let workout = sample.workout.map { "\($0)" } ?? ""
+            return "\(sample.type) \(sample.start) \(sample.end) \(sample.quantity) \(metadata) \(workout)"
+        }.sorted()
+    }
+
+    @Test(
+        "A damaged correlation doubles nothing, whether its members stand on lines of their own or not",
+        arguments: [
+            "\(food) \(created) \(times.replacing("endDate", with: "startDate"))>%</Correlation>",
+            "\(food) \(created) \(times.replacing("endDate", with: "end Date"))>%</Correlation>",
+            "\(food) \(created) \(times)>%",
+        ], ["", "\n  "])
+    func damagedCorrelation(_ form: String, space: String) throws {
+        let damaged = form.replacing("%", with: space + Self.energy() + (space.isEmpty ? "" : "\n"))
+        _ = try bench.take([Self.energy(), damaged])
+        #expect(try bench.samples(.dietaryEnergyConsumed).count == 1)
+        // A sound file later adds nothing either.
+        _ = try bench.take([Self.energy(), "\(Self.food) \(Self.created) \(Self.times)>\(Self.energy())</Correlation>"])
+        #expect(try bench.samples(.dietaryEnergyConsumed).count == 1)
+    }
+
+    @Test(
+        "A defect of the writer is read within a correlation as it is at the top level, and a guess is not",
+        arguments: ["Diet & Co", "Diet \u{0B}Co", "Diet < Co", "Diet &#11;Co"])
+    func nestedDefects(_ source: String) throws {
+        let record = Self.energy(source: source)
+        let correlation = "\(Self.food) \(Self.created) \(Self.times)>\(record)</Correlation>"
+        var report = try bench.take([correlation])
+        #expect(report.inserted == 1 && report.quarantined == 0 && report.mended == 1)
+        report = try bench.take([record, correlation])
+        #expect(report.inserted == 0)
+        let sample = try #require(try bench.samples(.dietaryEnergyConsumed).first)
+        #expect(sample.group != nil && sample.source.name.hasPrefix("Diet"))
+        let bytes = Array(Export.document([correlation]).utf8)
+        let mark = Array(source.utf8)
+        let place = try #require(bytes.indices.last { bytes[$0...].starts(with: mark) })
+        var guessed = bytes
+        guessed[place + 1] = 0xFF
+        let fresh = try ImportBench()
+        report = try fresh.take(bytes: guessed)
+        #expect(report.quarantined == 1 && report.inserted == 0)
+    }
+
+    @Test("Metadata of a correlation, which no group has a place for, is counted as kept out")
+    func metadataOfCorrelation() throws {
+        let report = try bench.take([
+            "\(Self.food) \(Self.created) \(Self.times)><MetadataEntry key=\"HKFoodType\" value=\"Soup\"/>"
+                + "\(Self.energy())</Correlation>"
+        ])
+        #expect(report.inserted == 1 && report.keptOut["MetadataEntry of Correlation"]?.count == 1)
+    }
+
+    @Test("No case is made up for a category without a value, and a type without cases needs none")
+    func categoriesWithoutValue() throws {
+        for type in ["SleepAnalysis", "AppleStandHour"] {
+            let report = try bench.take([
+                #"<Record type="HKCategoryTypeIdentifier\#(type)" sourceName="W" \#(Self.times)/>"#
+            ])
+            #expect(report.quarantined == 1 && report.inserted == 0)
+        }
+        let report = try bench.take([
+            #"<Record type="HKCategoryTypeIdentifierMindfulSession" sourceName="W" \#(Self.times)/>"#
+        ])
+        #expect(report.inserted == 1)
+    }
+
+    @Test("Types, activities and elements that came later are kept with their names, and written again")
+    func laterKinds() throws {
+        let category =
+            #"<Record type="HKCategoryTypeIdentifierNewThing" sourceName="W" \#(Self.created) \#(Self.times) "#
+            + #"value="HKCategoryValueNewThing%"/>"#
+        let workout =
+            #"<Workout workoutActivityType="HKWorkoutActivityTypeHoverball" duration="1" durationUnit="min" "#
+            + #"sourceName="W" \#(Self.created) \#(Self.times)/>"#
+        let elements = [category.replacing("%", with: "A"), category.replacing("%", with: "B"), workout]
+        let report = try bench.take(elements + [#"<StateOfMind valence="1"/>"#])
+        #expect(report.inserted == 3 && report.quarantined == 0 && report.mended == 0)
+        #expect(report.keptOut["StateOfMind"]?.count == 1)
+        #expect(try bench.take(elements).inserted == 0)
+        let path = bench.folder.path + "/again.xml"
+        _ = try HealthExport().write(bench.store, to: path)
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        for name in ["HKCategoryValueNewThingA", "HKCategoryValueNewThingB", "HKWorkoutActivityTypeHoverball"] {
+            #expect(text.contains("\"\(name)\""), "\(name)")
+        }
+        let other = try ImportBench()
+        #expect(try other.take(text: text).inserted == 3)
+        let (written, read) = (try Self.facts(bench), try Self.facts(other))
+        #expect(written == read, "\(written) \(read)")
+    }
+
+    @Test("An end in the year 4001 is open")
+    func openEnd() throws {
+        let record =
+            #"<Record type="HKQuantityTypeIdentifierBodyMass" unit="kg" sourceName="S" value="70" "#
+            + #"startDate="\#(Export.date(1, "08:00:00"))" endDate="%"/>"#
+        let ends = ["4001-01-01 00:00:00 +0000", "4001-01-01 05:45:00 +0545", "4000-12-31 19:00:00 -0500"]
+        for end in ends {
+            let bench = try ImportBench()
+            #expect(try bench.take([record.replacing("%", with: end)]).inserted == 1)
+            #expect(try bench.samples(.bodyMass).first?.isOpenEnded == true)
+        }
+    }
+
+    @Test("A number of a workout that cannot be read is left out, and counts as mended")
+    func oddNumbers() throws {
+        let workout =
+            #"<Workout workoutActivityType="HKWorkoutActivityTypeRunning" totalDistance="x" "#
+            + #"totalDistanceUnit="km" sourceName="W" \#(Self.times)/>"#
+        let report = try bench.take([workout])
+        #expect(report.inserted == 1 && report.mended == 1)
+    }
+
+    @Test("An attribute that stands twice with one value costs nothing, with two values the record is in quarantine")
+    func repeatedAttributes() throws {
+        let record = Self.energy().replacing("unit=", with: "unit=\"kcal\" unit=")
+        var report = try bench.take([record])
+        #expect(report.inserted == 1 && report.mended == 1)
+        report = try bench.take([Self.energy().replacing("unit=", with: "unit=\"kJ\" unit=")])
+        #expect(report.inserted == 0 && report.quarantined == 1)
+    }
+
+    @Test("Records behind the root are taken, and other text there is kept out")
+    func behindTheRoot() throws {
+        let whole = Export.document([Self.energy()])
+        var report = try bench.take(text: whole + "--- end\n" + Self.energy(source: "B") + "\nrest <b> </b>")
+        #expect(report.inserted == 2 && report.quarantined == 0 && !report.isCutOff)
+        #expect((report.keptOut["text behind the root"]?.bytes ?? 0) > 10)
+        let fresh = try ImportBench()
+        report = try fresh.take(text: whole + Export.document([Self.energy(source: "B")]))
+        #expect(report.inserted == 2 && !report.isCutOff)
+        #expect(try fresh.take(text: whole).keptOut.isEmpty)
+        #expect(try !fresh.take(text: "<HealthData/>").isCutOff)
+    }
+
+    @Test("A source without a name is not taken for whoever imports")
+    func noName() throws {
+        _ = try bench.take([Self.energy(source: "")])
+        #expect(try bench.samples(.dietaryEnergyConsumed).first?.source.name == "Unknown")
+    }
+
+    @Test("Without a creation date a record counts as written when it starts, not when it is imported")
+    func noCreationDate() throws {
+        _ = try bench.take([Self.energy().replacing(Self.created, with: "")])
+        let sample = try #require(try bench.samples(.dietaryEnergyConsumed).first)
+        #expect(sample.modified?.time == sample.start)
+    }
+
+    @Test("A key that stands several times comes back so, whatever kind its values have")
+    func repeatedKeys() throws {
+        let entry = #"<MetadataEntry key="HKElevationAscended" value="% cm"/>"#
+        let workout =
+            #"<Workout workoutActivityType="HKWorkoutActivityTypeRunning" sourceName="W" \#(Self.created) \#(Self.times)>"#
+            + entry.replacing("%", with: "5") + entry.replacing("%", with: "6") + "</Workout>"
+        _ = try bench.take([workout])
+        let path = bench.folder.path + "/again.xml"
+        _ = try HealthExport().write(bench.store, to: path)
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        #expect(!text.contains("(2)"))
+        let other = try ImportBench()
+        _ = try other.take(text: text)
+        #expect(try Self.facts(other) == Self.facts(bench))
+    }
+
+    @Test("Without a store the numbers are those of an import into a new one")
+    func withoutStore() throws {
+        let elements = [
+            Self.energy(), Self.energy(source: "B"),
+            "\(Self.food) \(Self.created) \(Self.times)>\(Self.energy())</Correlation>",
+        ]
+        let file = try bench.file("dry.xml", Array(Export.document(elements).utf8))
+        let dry = try HealthImport().run(file, into: nil)
+        #expect(dry == (try HealthImport().run(file, into: bench.store)))
+    }
+}
