@@ -39,7 +39,8 @@ enum ExportDates {
         return text.count == length ? self.read(text.span, at: 0) : nil
     }
 
-    /// Returns the time of an end; ``Instant/distantFuture`` for an end that is open, which HealthKit gives the year 4001.
+    /// Returns the time of an end; ``Instant/distantFuture`` for an end that is open, to which HealthKit gives the year
+    /// 4001.
     static func readEnd(_ attribute: ExportAttribute, in bytes: borrowing Span<UInt8>) -> Int64? {
         if let time = read(attribute, in: bytes) { return time }
         guard attribute.value.count == length else { return nil }

@@ -46,8 +46,8 @@ enum TopLevel: String, CaseIterable {
 
     /// Returns the first place from `start` on where an element of the top level begins or the root ends.
     ///
-    /// - Parameter isOutside: leaves out records within a correlation: those that are indented by two spaces or more, or
-    ///   stand behind something on the same line.
+    /// - Parameter isOutside: leaves out records within a correlation: those that are indented by two spaces or more,
+    ///   or stand behind something on the same line.
     static func next(_ bytes: borrowing Span<UInt8>, from start: Int, isOutside: Bool = false) -> Int? {
         var place = start
         while place < bytes.count {
