@@ -223,4 +223,15 @@ extension SampleReading where Self: ~Copyable {
 
     /// Returns the sources that the store has met, in the order in which it first saw them, without reading samples.
     public func sourceCounts() throws -> [SourceCount] { try Inventory.sourceCounts(in: snapshot) }
+
+    /// Returns the sources that have or had a name, and those with it as their bundle, in the order in which the store
+    /// first saw them.
+    package func sources(named name: String) throws -> [SourceIdentity] {
+        let snapshot = snapshot
+        let named = try NameTable.numbers(meantBy: SourceIdentity(name: name), in: snapshot)
+        return try NameTable.numbers(.source, snapshot.view, snapshot.tables).sorted().compactMap { number in
+            let source = try NameTable.source(number, in: snapshot)
+            return named.contains(number) || isSameText(source.bundle, name) ? source : nil
+        }
+    }
 }

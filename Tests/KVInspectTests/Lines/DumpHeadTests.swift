@@ -115,4 +115,23 @@ struct DumpHeadTests {
         try store.close()
         #expect(try sources("S").filter { $0 != "App 3" } == ["App 2", "App 0", "App 1"])
     }
+
+    @Test("A source of which all samples are deleted keeps its rank in a dump that is loaded")
+    func unusedSource() throws {
+        let hour = #""type":"stepCount","start":"2024-01-01T10:00Z","end":"2024-01-01T11:00Z","unit":"count""#
+        try bench.load("A", "{\(hour),\"value\":8,\"source\":\"Z\"}\n{\(hour),\"value\":5,\"source\":\"A\"}")
+        let store = try SampleStore.open(at: bench.path("A"))
+        let gone = try #require(try store.read { try $0.samples(of: .stepCount) }.first { $0.source.name == "Z" }).id
+        try store.write { try $0.delete(id: gone) }
+        try store.close()
+        try bench.load("B", try bench.run("dump", "A", "--all").output)
+        for name in ["A", "B"] {
+            try bench.load(name, "{\(hour),\"value\":7,\"source\":\"Z\"}")
+            let stats = try bench.run("stats", name, "--type", "stepCount", "--tz", "UTC", "--format", "jsonl").lines()
+            #expect(stats.first?["sum"] as? Double == 5, "\(name)")
+            let sources = try bench.run("sources", name, "--format", "jsonl").lines()
+            #expect(
+                sources.compactMap { $0["source"] as? String ?? $0["name"] as? String } == ["Z", "A"], "\(sources)")
+        }
+    }
 }

@@ -260,4 +260,36 @@ struct LoadTests {
         #expect(try samples("S") == 1)
         try bench.expectClean("S")
     }
+
+    @Test("A line that the store refuses beside another is named by its number, and --skip-bad leaves it out")
+    func refusedByStore() throws {
+        let id = "11111111-1111-4111-8111-111111111111"
+        func line(_ number: Int, _ fields: String = "") -> String {
+            #"{"type":"bodyMass","start":"2024-01-01T10:\#(number < 10 ? "0" : "")\#(number)Z","unit":"kg","value":\#(70 + number)\#(fields)}"#
+        }
+        var lines = [line(0, #","id":"\#(id)","source":"A""#)] + (1..<40).map { line($0) }
+        lines.insert(line(0, #","id":"\#(id)","source":"B""#), at: 17)
+        lines.insert(line(0, #","id":"\#(id)","source":"C""#), at: 30)
+        let text = lines.joined(separator: "\n")
+        let run = try bench.run("load", "S", input: text)
+        #expect(run.code == 1 && run.errors.contains("Error: Line 18: The change of sample \(id)"), "\(run.errors)")
+        #expect(!bench.exists("S"))
+        let skipped = try bench.run("load", "T", "--skip-bad", "--format", "json", input: text)
+        #expect(try skipped.code == 5 && skipped.json()["inserted"] as? Int == 40, "\(skipped.errors)")
+        #expect(try skipped.json()["bad"] as? Int == 2)
+        for number in [18, 31] { #expect(skipped.errors.contains("Line \(number) was left out: The change")) }
+        try bench.expectClean("T")
+    }
+
+    @Test(
+        "State of a kind that no dump has is a bad line",
+        arguments: [
+            #"{"state":{"kind":"Deleted","id":"x"}}"#, #"{"state":{}}"#, #"{"state":{"kind":5}}"#,
+        ])
+    func oddState(_ line: String) throws {
+        let run = try bench.run("load", "S", input: step + "\n" + line)
+        #expect(run.code == 1 && run.errors.contains("Line 2: state: "), "\(run.errors)")
+        let skipped = try bench.run("load", "S", "--skip-bad", "--format", "json", input: step + "\n" + line)
+        #expect(try skipped.code == 5 && skipped.json()["bad"] as? Int == 1)
+    }
 }

@@ -108,4 +108,29 @@ struct StatsTests {
         #expect(try bench.run("stats", "S", "--type", "stepCount").output.contains("612"))
         try bench.expectClean("S")
     }
+
+    @Test("A source is found by every name that it has had, and of several with one name the last seen counts")
+    func names() throws {
+        let hour = #""type":"stepCount","start":"2024-01-01T10:00Z","end":"2024-01-01T11:00Z","unit":"count""#
+        try bench.load(
+            "N",
+            "{\(hour),\"value\":1,\"source\":{\"name\":\"Old\",\"bundle\":\"com.x\"}}\n"
+                + "{\(hour),\"value\":2,\"source\":{\"name\":\"New\",\"bundle\":\"com.x\"}}")
+        for name in ["Old", "New", "com.x"] {
+            let scan = try bench.run("scan", "N", "--type", "stepCount", "--source", name, "--format", "jsonl")
+            #expect(try scan.lines().count == 2 && !scan.errors.contains("No source"), "\(name) \(scan.errors)")
+            #expect(try bench.run("stats", "N", "--type", "stepCount", "--priority", name).code == 0)
+        }
+        try bench.load(
+            "P",
+            "{\(hour),\"value\":1,\"source\":{\"name\":\"P\",\"bundle\":\"com.x\"}}\n"
+                + "{\(hour),\"value\":5,\"source\":\"P\"}")
+        func sum(_ options: String...) throws -> Double? {
+            try bench.run(
+                ["stats", "P", "--type", "stepCount", "--tz", "UTC", "--format", "jsonl"] + options, input: nil
+            )
+            .lines().first?["sum"] as? Double
+        }
+        #expect(try sum() == 5 && sum("--priority", "P") == 5 && sum("--source", "P") == 5)
+    }
 }

@@ -12,7 +12,7 @@ struct DumpHead {
     /// Text after which another part begins: far less than a line may have.
     private static let textLimit = 1 << 20
 
-    /// Those with live samples, in the order in which the store first saw them, which ranks them.
+    /// All that the store has met, in the order in which it first saw them, which ranks them.
     var sources: [Source] = []
 
     /// The orders of sources that were set.
@@ -40,7 +40,7 @@ struct DumpHead {
             add(&parts[parts.count - 1])
             parts[parts.count - 1].text += cost
         }
-        for source in try transaction.sourceCounts() where source.samples > 0 {
+        for source in try transaction.sourceCounts() {
             add(DumpHead.cost(of: source.source.identity)) { $0.sources.append(source.source) }
         }
         for (type, order) in try transaction.priorities().sorted(by: { $0.key < $1.key }) {

@@ -24,7 +24,7 @@ enum StateEntry: Sendable {
 }
 
 extension JSONScanner {
-    /// Reads sync state. Returns `nil` for removed ranges and for kinds of a later version, which are skipped.
+    /// Reads sync state. Returns `nil` for removed ranges, which are skipped.
     @_lifetime(self: copy self)
     mutating func state() throws(JSONError) -> StateEntry? {
         _ = peek()
@@ -37,12 +37,14 @@ extension JSONScanner {
             case "deleted", "peer", "purged", "anchor", "pending", "audit", "note":
                 rewind(to: start)
                 return try decoded(StateRecord.self).entry()
+            case "removedRange":
+                rewind(to: start)
+                try skipFlatObject()
+                return nil
             default: break
             }
         }
-        rewind(to: start)
-        try skipFlatObject()
-        return nil
+        throw JSONError(reason: "its first field is 'kind', and the kind one that 'dump --all' writes")
     }
 
     /// Reads the fields of a link, after its kind.

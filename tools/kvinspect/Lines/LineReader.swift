@@ -21,6 +21,8 @@ struct LineReader {
     /// Settings and sync state that lines brought since the last call of `takeSettings()`.
     private(set) var shadowing: [SampleType: Bool] = [:]
     private(set) var states: [StateEntry] = []
+    /// The kinds of the batch that stand for a source of a dump, whether or not it has samples.
+    private(set) var headKinds: Set<Int> = []
     /// Which of the types are categories; most files have none.
     private var categories: Set<Int> = []
 
@@ -257,7 +259,7 @@ struct LineReader {
             try LineReader.validate(.stepCount, Source(bundle: place.source.bundle, name: place.source.name))
         }
         for source in head.sources { try LineReader.validate(.stepCount, source) }
-        for source in head.sources { _ = batch.kind(.stepCount, .count, source: source) }
+        for source in head.sources { headKinds.insert(batch.kind(.stepCount, .count, source: source)) }
         priorities.merge(head.priorities) { $1 }
         shadowing.merge(head.shadowing) { $1 }
     }

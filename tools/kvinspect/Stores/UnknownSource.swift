@@ -10,6 +10,8 @@ enum UnknownSource {
         _ name: String?, takesBundles: Bool = true, in transaction: borrowing ReadTransaction, _ console: Console
     ) throws {
         guard let name else { return }
+        let found = try transaction.sources(named: name)
+        if found.contains(where: { takesBundles || $0.bundle != name }) { return }
         let known = try transaction.sourceCounts().map(\.source.identity)
         let names = Set(known.flatMap { takesBundles ? [$0.name, $0.bundle] : [$0.name] }).subtracting([""])
         if names.contains(name) { return }

@@ -17,12 +17,14 @@ struct Loader {
     private var input: InputLines
     private var reader: LineReader
     private var batch = SampleBatch()
+    /// The line of each row of the batch.
+    private var lineOfRow: [Int] = []
 
     /// The orders of sources that the lines brought.
     private var priorities: [SampleType: [RankedSource]] = [:]
-    /// How many lines were left out, and the first of them.
-    private(set) var bad = 0
-    private(set) var named: [(line: Int, reason: String)] = []
+    /// How many lines cannot be read, and the first of them.
+    private var unread = 0
+    private var unreadNamed: [BadLine] = []
 
     /// - Parameter firstLine: lines before it are passed over.
     init(
@@ -38,6 +40,15 @@ struct Loader {
     }
 
     var lines: Int { input.number }
+
+    /// How many lines were left out.
+    var bad: Int { unread + writer.refused.count }
+    /// The first of them.
+    var named: [BadLine] {
+        Array(
+            (unreadNamed + writer.refused.prefix(Loader.namedLines)).sorted { $0.line < $1.line }
+                .prefix(Loader.namedLines))
+    }
 
     /// The records of sync state that were stored.
     var states: Int { writer.storedStates }
@@ -60,6 +71,7 @@ struct Loader {
         } catch {
             _ = try? writer.finish()
             if nextLine != nil { try setPriorities() }
+            if let line = error as? BadLine { throw Failure("Line \(line.line): \(line.reason). \(advice)") }
             guard let error = error as? JSONError else { throw error }
             throw Failure("Line \(input.number): \(error.reason). \(advice)")
         }
@@ -89,8 +101,14 @@ struct Loader {
         priorities.merge(reader.priorities) { $1 }
         let settings = reader.takeSettings()
         try setShadowing(settings.shadowing)
-        if sawLine { try writer.store(batch, settings.states, lastLine: input.number) }
+        if sawLine {
+            try writer.store(
+                LoadedBatch(
+                    samples: batch, headKinds: reader.headKinds, states: settings.states, lineOfRow: lineOfRow,
+                    lastLine: input.number), skipBad: skipBad)
+        }
         batch.removeAll()
+        lineOfRow.removeAll(keepingCapacity: true)
         return sawLine
     }
 
@@ -111,12 +129,15 @@ struct Loader {
 
     private mutating func readLine(skipBad: Bool) throws -> Bool {
         if input.number + 1 < firstLine { return try input.next { _ in } != nil }
+        defer { if lineOfRow.count < batch.count { lineOfRow.append(input.number) } }
         if input.takeKnown({ reader.readKnown($0, into: &batch) }) { return true }
         do {
             return try input.next { try reader.read($0, into: &batch) } != nil
         } catch let error as JSONError where skipBad {
-            bad += 1
-            if named.count < Loader.namedLines { named.append((input.number, error.reason)) }
+            unread += 1
+            if unreadNamed.count < Loader.namedLines {
+                unreadNamed.append(BadLine(line: input.number, reason: error.reason))
+            }
             return true
         }
     }

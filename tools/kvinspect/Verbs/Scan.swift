@@ -109,9 +109,7 @@ enum ScanVerb: Verb {
             in transaction: borrowing ReadTransaction, _ body: (Sample) throws -> Bool
         ) throws -> [DamagedRange] {
             // Several sources may share a name: each is asked for only where one has it.
-            let sources = try source.map { name in
-                try transaction.sourceCounts().map(\.source.identity).filter { $0.name == name || $0.bundle == name }
-            }
+            let sources = try source.map { try transaction.sources(named: $0) }
             if sources?.isEmpty ?? false || limit == 0 { return [] }
             let only = sources?.count == 1 ? sources?.first : nil
             var rest = limit ?? .max

@@ -108,11 +108,8 @@ enum StatsVerb: Verb {
         _ arguments: ParsedArguments, _ transaction: borrowing ReadTransaction, _ query: inout StatisticsQuery
     ) throws {
         guard arguments.text("source") != nil || arguments.text("priority") != nil else { return }
-        let known = try transaction.sourceCounts().map(\.source.identity)
-        if let name = arguments.text("source") {
-            query.sources = known.filter { $0.name == name || $0.bundle == name }
-        }
-        if let names = arguments.text("priority") { try setPriority(names, known, arguments, &query) }
+        if let name = arguments.text("source") { query.sources = try transaction.sources(named: name) }
+        if let names = arguments.text("priority") { try setPriority(names, transaction, arguments, &query) }
     }
 
     private static func query(_ arguments: ParsedArguments, _ zone: Zone) throws -> StatisticsQuery {
@@ -154,14 +151,17 @@ enum StatsVerb: Verb {
     }
 
     private static func setPriority(
-        _ names: String, _ known: [SourceIdentity], _ arguments: ParsedArguments, _ query: inout StatisticsQuery
+        _ names: String, _ transaction: borrowing ReadTransaction, _ arguments: ParsedArguments,
+        _ query: inout StatisticsQuery
     ) throws {
         // A name may hold commas itself: then it is the whole value.
-        let parts = known.contains { $0.name == names } ? [names] : names.split(separator: ",").map(String.init)
-        let order = try parts.flatMap { name in
-            let named = known.filter { $0.name == name || $0.bundle == name }
+        let isOne = try !transaction.sources(named: names).isEmpty
+        var order: [RankedSource] = []
+        for name in isOne ? [names] : names.split(separator: ",").map(String.init) {
+            let named = try transaction.sources(named: name)
             guard !named.isEmpty else { throw arguments.invalid("priority", reason: "No source is named '\(name)'.") }
-            return named.map { RankedSource($0) }
+            // Of several with one name the one that was first seen last counts, as it does without an order.
+            order += named.reversed().map { RankedSource($0) }
         }
         query.options = CumulativeOptions(sources: .mergedInOrder(order))
     }
