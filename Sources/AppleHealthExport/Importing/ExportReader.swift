@@ -33,6 +33,8 @@ struct ExportReader {
 
     /// Records of a few sources alternate; so many heads are remembered.
     private static let mostHeads = 16
+    /// The values of a category that a head remembers; they are searched one after the other.
+    private static let mostCases = 64
 
     /// Takes what was not taken.
     typealias Quarantine = (Quarantined) throws -> Void
@@ -197,7 +199,9 @@ struct ExportReader {
         if let index = fast.firstIndex(where: { $0.head == head }) {
             if record.isUserEntered { fast[index].enteredKind = number } else { fast[index].kind = number }
             let text = bytes.copied(value.value)
-            if fast[index].cases?.contains(where: { $0.text == text }) == false {
+            if let cases = fast[index].cases, cases.count < ExportReader.mostCases,
+                !cases.contains(where: { $0.text == text })
+            {
                 fast[index].cases?.append((text, record.value))
             }
         } else {
@@ -253,7 +257,7 @@ struct ExportReader {
             case .exportDate: return summaries.note(exportDate: element, bytes)
             case .me: return
             case .some(let kind): return sink.report.keepOut(kind.rawValue, bytes: element.range.count)
-            case nil where TopLevel.isNearName(bytes, element.nodes[0].name):
+            case nil where TopLevel.mayBeDamaged(element, bytes):
                 throw RecordReader.Refusal(reason: "it is of an unknown kind")
             case nil:
                 let name = String(decoding: bytes.copied(element.nodes[0].name), as: UTF8.self)
@@ -315,10 +319,9 @@ struct ExportReader {
             refusal = error
         }
         try takeExact(correlation: element, bytes, &sink)
-        // A group has no metadata of its own.
-        for node in element.nodes where node.depth == 1 && ExportName.metadataEntry.isName(of: node, in: bytes) {
-            var isOdd = false
-            if records.metadata(element, node, bytes, &isOdd)?.key == ExactKeys.sample { continue }
+        // A group has no metadata of its own, unless an exact export carries the correlation whole.
+        let entries = isExact(correlation: element, bytes) ? [] : element.nodes
+        for node in entries where node.depth == 1 && ExportName.metadataEntry.isName(of: node, in: bytes) {
             sink.report.keepOut("MetadataEntry of Correlation", bytes: node.tag.count)
         }
         var lost = 0
@@ -353,6 +356,14 @@ struct ExportReader {
         let first = DerivedID.id(prefix, start: start, end: end, value: 0, multiplicity: 0)
         let earlier = correlations.count(first)
         return DerivedID.id(prefix, start: start, end: end, value: 0, multiplicity: earlier).description
+    }
+
+    private func isExact(correlation element: ExportElement, _ bytes: borrowing Span<UInt8>) -> Bool {
+        var isOdd = false
+        for node in element.nodes where node.depth == 1 && ExportName.metadataEntry.isName(of: node, in: bytes) {
+            if records.metadata(element, node, bytes, &isOdd)?.key == ExactKeys.sample { return true }
+        }
+        return false
     }
 
     /// Takes the sample of a correlation itself, if an exact export carries it.
@@ -484,12 +495,12 @@ struct ExportReader {
         _ bytes: borrowing Span<UInt8>, from start: Int, _ sink: inout RecordSink
     ) -> Int? {
         if let next = TopLevel.next(bytes, from: start) {
-            if next > start { sink.report.keepOut(ExportReader.rest, bytes: next - start) }
+            if next > start { sink.report.keepOut(ExportReader.rest, bytes: next - start, isNew: false) }
             return next
         }
         // The beginning of an element may be at the end.
         let end = isAtEnd ? bytes.count : max(start, bytes.count - ExportReader.longestName)
-        if end > start { sink.report.keepOut(ExportReader.rest, bytes: end - start) }
+        if end > start { sink.report.keepOut(ExportReader.rest, bytes: end - start, isNew: false) }
         place = end
         return nil
     }

@@ -34,8 +34,16 @@ public struct HealthImportReport: Sendable, Hashable {
     /// Creates an empty report.
     public init() {}
 
-    mutating func keepOut(_ kind: String, bytes: Int) {
-        keptOut[kind, default: KeptOut()].count += 1
+    /// - Parameter isNew: whether the bytes are more than the rest of what was counted before.
+    mutating func keepOut(_ kind: String, bytes: Int, isNew: Bool = true) {
+        var kind = kind
+        // The names of elements come from the file.
+        if keptOut[kind] == nil, keptOut.count >= HealthImportReport.mostKinds || kind.utf8.count > 100 {
+            kind = "other elements"
+        }
+        if isNew || keptOut[kind] == nil { keptOut[kind, default: KeptOut()].count += 1 }
         keptOut[kind, default: KeptOut()].bytes += bytes
     }
+
+    private static let mostKinds = 100
 }

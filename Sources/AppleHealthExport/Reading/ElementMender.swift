@@ -97,6 +97,8 @@ struct ElementMender {
             if bytes[place] == 0x0A {
                 let next = bytes.skippingSpace(from: place + 1)
                 if next < range.upperBound, bytes[next] == 0x3C { return place }
+                place = next
+                continue
             }
             place += 1
         }

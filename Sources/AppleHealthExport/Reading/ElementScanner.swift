@@ -114,6 +114,8 @@ struct ElementScanner {
             && TopLevel.name(bytes, node.name) == .record
     }
 
+    /// The most attributes of one element; those of Apple have fewer than twenty.
+    private static let mostAttributes = 256
     /// How deep elements lie within each other at most; those of Apple have three levels.
     static let deepest = 32
 
@@ -208,6 +210,7 @@ struct ElementScanner {
         guard place + 1 < bytes.count else { return .incomplete }
         let next = bytes[place + 1]
         guard isSpace(next) || next == 0x2F || next == 0x3E else { return .broken }
+        guard element.attributes.count - first < ElementScanner.mostAttributes else { return .broken }
         // A name that stands twice is a defect of the writer that only the mender can interpret.
         for known in element.attributes[first...] where same(bytes, known.name, name) { return .broken }
         element.isMended = element.isMended || isOdd

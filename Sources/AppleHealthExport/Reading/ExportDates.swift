@@ -39,6 +39,9 @@ enum ExportDates {
         return text.count == length ? self.read(text.span, at: 0) : nil
     }
 
+    /// The end of a sample that has no end yet.
+    static let openEnd = "4001-01-01 00:00:00 +0000"
+
     /// Returns the time of an end; ``Instant/distantFuture`` for an end that is open, to which HealthKit gives the year
     /// 4001.
     static func readEnd(_ attribute: ExportAttribute, in bytes: borrowing Span<UInt8>) -> Int64? {

@@ -62,6 +62,10 @@ package struct ImportedRecord: Sendable, Equatable {
         self.workout = workout
     }
 
+    /// The earliest time at which a record without a creation date can have been written. `nil` if it has a sync
+    /// identifier: a later version without a number must come after the one before.
+    var earliestWriting: Instant? { syncIdentifier != nil ? nil : end == .distantFuture ? start : end }
+
     private static let anyID = SampleID()
 
     /// The sample that the record becomes if the store does not hold it. It has no id of its own.

@@ -45,8 +45,7 @@ struct RecordReader {
         record.created = try created(element, node, bytes)
         if let unknownCase { LocalText.set(unknownCase, as: ExactKeys.value, in: &record.local) }
         readChildren(of: element, number, bytes, into: &record, &isMended)
-        // The earliest time at which it can have been written. A later version is told by its number or by this time.
-        if record.created == nil, record.syncIdentifier == nil { record.created = record.start }
+        record.created = record.created ?? record.earliestWriting
         try RecordReader.validate(record)
         return record
     }
@@ -136,7 +135,7 @@ struct RecordReader {
             // A type that the catalog does not know yet has cases that it does not know either. Their names are kept.
             if type.catalogNumber == nil, !name.isMended, !name.text.isEmpty {
                 unknownCase = name.text
-                return (0, unit)
+                return (CategoryNames.unknownNumber(of: name.text), unit)
             }
             throw Refusal(reason: "its value is none that the type has")
         }

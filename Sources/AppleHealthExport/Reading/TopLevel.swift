@@ -20,9 +20,13 @@ enum TopLevel: String, CaseIterable {
         return nil
     }
 
-    /// Whether a name that is none of these may be one of them with a letter or two damaged.
-    static func isNearName(_ bytes: borrowing Span<UInt8>, _ range: Range<Int>) -> Bool {
-        let text = bytes.copied(range)
+    /// Whether an element of another name may be one of these whose name is damaged: a letter or two differ, or it has
+    /// the attributes of a record.
+    static func mayBeDamaged(_ element: ExportElement, _ bytes: borrowing Span<UInt8>) -> Bool {
+        let node = element.nodes[0]
+        let attributes = [ExportName.type, .startDate, .endDate, .sourceName]
+        if attributes.allSatisfy({ element.attribute($0.bytes, of: node, in: bytes) != nil }) { return true }
+        let text = bytes.copied(node.name)
         return names.contains { $0.1.count >= shortestToCompare && edits(from: $0.1, to: text) <= 2 }
     }
 

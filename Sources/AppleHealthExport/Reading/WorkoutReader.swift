@@ -26,10 +26,11 @@ struct WorkoutReader {
             named != nil || !isOdd
         else { throw RecordReader.Refusal(reason: "its activity is none") }
         var workout = Workout(named ?? .other)
-        let seconds = Double(end - start) / Double(Instant.nanosecondsPerSecond)
-        let duration =
-            quantity(.duration, .durationUnit, element, node, bytes, &reader, &isMended)
-            ?? Quantity(seconds, .second)
+        let given = quantity(.duration, .durationUnit, element, node, bytes, &reader, &isMended)
+        let isOpen = end == Instant.distantFuture.nanoseconds
+        if isOpen, given == nil { throw RecordReader.Refusal(reason: "it has neither an end nor a duration") }
+        let seconds = (Double(end) - Double(start)) / Double(Instant.nanosecondsPerSecond)
+        let duration = given ?? Quantity(seconds, .second)
         guard duration.unit.isCompatible(with: .second) else {
             throw RecordReader.Refusal(reason: "its duration has no unit of time")
         }
@@ -45,7 +46,7 @@ struct WorkoutReader {
             type: .workout, value: duration.value, unit: duration.unit, start: Instant(nanoseconds: start),
             end: Instant(nanoseconds: end), source: source.source)
         record.device = source.device
-        record.created = try reader.created(element, node, bytes)
+        record.created = try reader.created(element, node, bytes) ?? record.earliestWriting
         // An activity that the catalog does not know yet is kept by its name.
         if named == nil { LocalText.set(name, as: ExactKeys.value, in: &record.local) }
         reader.readChildren(

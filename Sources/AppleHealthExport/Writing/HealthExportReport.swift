@@ -13,8 +13,6 @@ public struct HealthExportReport: Sendable, Hashable {
     /// Samples with anything else that does not come back: bundle or system of the source, an edit, notes, a version,
     /// kinds of metadata, fractions of a second in clocks and workouts.
     public var detailsLost = 0
-    /// Samples without a known end.
-    public var openEnds = 0
     /// Groups that Apple has no correlation for.
     public var groupsLost = 0
     /// Daily totals that were incomplete when their day was over, which an activity summary cannot tell.

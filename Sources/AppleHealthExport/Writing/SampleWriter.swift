@@ -70,10 +70,10 @@ struct SampleWriter {
         line.attribute("type", type.identifier)
         appendSource(first)
         let start = own?.start ?? members.map(\.start).min() ?? first.start
-        let end = own.map(SampleWriter.end) ?? members.map(SampleWriter.end).max() ?? start
+        let end = own?.end ?? members.map(\.end).max() ?? start
         line.attribute("creationDate", first.modified?.time ?? start)
         line.attribute("startDate", start)
-        line.attribute("endDate", end)
+        appendEnd(end)
         line.append(">\n")
         if let own { append(try metadata(of: own), depth: 2) }
         for member in members { try append(member, depth: 2) }
@@ -100,6 +100,14 @@ struct SampleWriter {
     }
 
     private static func end(of sample: Sample) -> Instant { sample.isOpenEnded ? sample.start : sample.end }
+
+    private mutating func appendEnd(_ end: Instant) {
+        if end == .distantFuture {
+            line.attribute("endDate", ExportDates.openEnd)
+        } else {
+            line.attribute("endDate", end)
+        }
+    }
 
     private mutating func append(_ sample: Sample, _ workout: Workout, depth: Int) throws {
         line.indent(depth)
@@ -188,7 +196,7 @@ struct SampleWriter {
     private mutating func appendTimes(_ sample: Sample) {
         if let written = sample.modified?.time { line.attribute("creationDate", written) }
         line.attribute("startDate", sample.start)
-        line.attribute("endDate", SampleWriter.end(of: sample))
+        appendEnd(sample.end)
     }
 
     private mutating func append(_ metadata: [(key: String, text: String)], depth: Int) {
@@ -250,12 +258,15 @@ struct SampleWriter {
     }
 
     private func entries(_ metadata: [String: MetadataValue]) -> [(key: String, text: String)] {
-        metadata.filter { $0.key != ExactKeys.sample }.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map
-        { key, value in
-            // What stood several times under one key stands so again.
-            let first = RepeatedKey.first(of: key)
-            return (first.flatMap { metadata[$0] == nil ? nil : $0 } ?? key, SampleWriter.text(of: value))
+        // What stood several times under one key stands so again, in its order.
+        let places = metadata.filter { $0.key != ExactKeys.sample }.map { key, value in
+            let (first, number) = RepeatedKey.place(of: key, in: metadata)
+            return (key: first, number: number, text: SampleWriter.text(of: value))
         }
+        return places.sorted { left, right in
+            if isSameText(left.key, right.key) { return left.number < right.number }
+            return left.key.utf8.lexicographicallyPrecedes(right.key.utf8)
+        }.map { ($0.key, $0.text) }
     }
 
     private static func text(of value: MetadataValue) -> String {
@@ -274,7 +285,6 @@ struct SampleWriter {
         if !SampleWriter.areWhole([sample.start, SampleWriter.end(of: sample)]) { report.fractionsLost += 1 }
         if !DerivedID.isDerived(sample.id) { report.idsLost += 1 }
         if !SampleWriter.comesBack(sample) { report.detailsLost += 1 }
-        if sample.isOpenEnded { report.openEnds += 1 }
     }
 
     private static func areWhole(_ times: [Instant]) -> Bool {
@@ -299,7 +309,8 @@ struct SampleWriter {
 
     private static func comesBack(_ metadata: [String: MetadataValue]) -> Bool {
         metadata.allSatisfy { key, value in
-            key != ExactKeys.sample && ExportMetadata.value(text(of: value), of: key) == value
+            let first = RepeatedKey.place(of: key, in: metadata).key
+            return key != ExactKeys.sample && ExportMetadata.value(text(of: value), of: first) == value
         }
     }
 

@@ -4,7 +4,9 @@ import LMDB
 
 extension WriteTransaction {
     /// Notes that a source exists, which ranks it behind those that were seen before.
-    package mutating func meet(_ source: Source) throws { _ = try NameTable.number(ofRevision: source, in: &self) }
+    package mutating func meet(_ source: Source) throws {
+        _ = try NameTable.number(ofRevision: source == .thisApp ? environment.source : source, in: &self)
+    }
 
     /// Imports a batch. Checks every identity: rows that the store knows, or that share an identity, are saved one by
     /// one by the rules of ``save(_:)-(Sample)``; all others go directly into chunks.

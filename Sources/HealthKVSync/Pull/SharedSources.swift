@@ -40,7 +40,7 @@ extension WriteTransaction {
             // A replacement that starts before the horizon is not read. It may be the reason for the deletion.
             return try databases.contains { name in
                 try link(peer: name, idAtPeer: sample.id)?.version == PeerLink.deletedUnseen
-                    && state(of: name)[sample.type].history.takes(start: sample.start)
+                    && state(of: name)[sample.type].history.takes(start: sample.original?.start ?? sample.start)
             }
         }
         let number = PeerNumber.next(version: sample.version, sample.clock, above: 0)

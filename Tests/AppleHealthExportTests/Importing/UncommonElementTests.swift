@@ -20,17 +20,6 @@ struct UncommonElementTests {
 
     private static let food = #"<Correlation type="HKCorrelationTypeIdentifierFood" sourceName="Diet""#
 
-    /// What the samples of a store say, apart from their ids.
-    private static func facts(_ bench: ImportBench) throws -> [String] {
-        try bench.store.blockingRead { txn in
-            try txn.types().flatMap { try txn.samples(SampleQuery($0.type, includeShadowed: true)) }
-        }.map { sample in
-            let metadata = (sample.metadata.merging(sample.local) { $1 }).map { "\($0) \($1)" }.sorted()
-            let workout = sample.workout.map { "\($0)" } ?? ""
-            return "\(sample.type) \(sample.start) \(sample.end) \(sample.quantity) \(metadata) \(workout)"
-        }.sorted()
-    }
-
     @Test(
         "A damaged correlation doubles nothing, whether its members stand on lines of their own or not",
         arguments: [
@@ -105,6 +94,11 @@ struct UncommonElementTests {
         #expect(report.inserted == 3 && report.quarantined == 0 && report.mended == 0)
         #expect(report.keptOut["StateOfMind"]?.count == 1)
         #expect(try bench.take(elements).inserted == 0)
+        // Two cases are two values, in whatever order they come.
+        let one = try ImportBench()
+        _ = try one.take([elements[1]])
+        #expect(try one.take([elements[0], elements[1]]).inserted == 1)
+        #expect(try one.facts() == bench.facts().filter { $0.contains("NewThing") && !$0.contains("Hoverball") })
         let path = bench.folder.path + "/again.xml"
         _ = try HealthExport().write(bench.store, to: path)
         let text = try String(contentsOfFile: path, encoding: .utf8)
@@ -113,7 +107,7 @@ struct UncommonElementTests {
         }
         let other = try ImportBench()
         #expect(try other.take(text: text).inserted == 3)
-        let (written, read) = (try Self.facts(bench), try Self.facts(other))
+        let (written, read) = (try bench.facts(), try other.facts())
         #expect(written == read, "\(written) \(read)")
     }
 
@@ -128,6 +122,29 @@ struct UncommonElementTests {
             #expect(try bench.take([record.replacing("%", with: end)]).inserted == 1)
             #expect(try bench.samples(.bodyMass).first?.isOpenEnded == true)
         }
+    }
+
+    @Test("A workout with neither an end nor a duration is left out, and an open end comes back as it was")
+    func openEnds() throws {
+        let open = "4001-01-01 00:00:00 +0000"
+        let workout =
+            #"<Workout workoutActivityType="HKWorkoutActivityTypeRunning" sourceName="W" "#
+            + #"startDate="1995-01-01 08:00:00 +0000" endDate="\#(open)"%/>"#
+        var report = try bench.take([workout.replacing("%", with: "")])
+        #expect(report.inserted == 0 && report.quarantined == 1)
+        report = try bench.take([workout.replacing("%", with: " duration=\"30\" durationUnit=\"min\"")])
+        #expect(report.inserted == 1)
+        let record =
+            #"<Record type="HKQuantityTypeIdentifierBodyMass" unit="kg" sourceName="S" value="70" \#(Self.created) "#
+            + #"startDate="\#(Export.date(1, "08:00:00"))" endDate="\#(open)"/>"#
+        _ = try bench.take([record])
+        let path = bench.folder.path + "/again.xml"
+        _ = try HealthExport().write(bench.store, to: path)
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        #expect(try bench.take(text: text).inserted == 0)
+        let other = try ImportBench()
+        _ = try other.take(text: text)
+        #expect(try other.facts() == bench.facts())
     }
 
     @Test("A number of a workout that cannot be read is left out, and counts as mended")
@@ -179,7 +196,7 @@ struct UncommonElementTests {
         let entry = #"<MetadataEntry key="HKElevationAscended" value="% cm"/>"#
         let workout =
             #"<Workout workoutActivityType="HKWorkoutActivityTypeRunning" sourceName="W" \#(Self.created) \#(Self.times)>"#
-            + entry.replacing("%", with: "5") + entry.replacing("%", with: "6") + "</Workout>"
+            + (5...16).map { entry.replacing("%", with: "\($0)") }.joined() + "</Workout>"
         _ = try bench.take([workout])
         let path = bench.folder.path + "/again.xml"
         _ = try HealthExport().write(bench.store, to: path)
@@ -187,7 +204,7 @@ struct UncommonElementTests {
         #expect(!text.contains("(2)"))
         let other = try ImportBench()
         _ = try other.take(text: text)
-        #expect(try Self.facts(other) == Self.facts(bench))
+        #expect(try other.facts() == bench.facts())
     }
 
     @Test("Without a store the numbers are those of an import into a new one")
@@ -199,5 +216,18 @@ struct UncommonElementTests {
         let file = try bench.file("dry.xml", Array(Export.document(elements).utf8))
         let dry = try HealthImport().run(file, into: nil)
         #expect(dry == (try HealthImport().run(file, into: bench.store)))
+    }
+}
+
+extension ImportBench {
+    /// What the samples of the store say, apart from their ids.
+    fileprivate func facts() throws -> [String] {
+        try store.blockingRead { txn in
+            try txn.types().flatMap { try txn.samples(SampleQuery($0.type, includeShadowed: true)) }
+        }.map { sample in
+            let metadata = (sample.metadata.merging(sample.local) { $1 }).map { "\($0) \($1)" }.sorted()
+            let workout = sample.workout.map { "\($0)" } ?? ""
+            return "\(sample.type) \(sample.start) \(sample.end) \(sample.quantity) \(metadata) \(workout)"
+        }.sorted()
     }
 }

@@ -292,4 +292,11 @@ struct LoadTests {
         let skipped = try bench.run("load", "S", "--skip-bad", "--format", "json", input: step + "\n" + line)
         #expect(try skipped.code == 5 && skipped.json()["bad"] as? Int == 1)
     }
+
+    @Test("A source without a name is not met as one") func emptySource() throws {
+        let line = #"{"type":"stepCount","start":"2024-05-31","value":12,"unit":"count","source":"%"}"#
+        try bench.load("S", line.replacing("%", with: "") + "\n" + line.replacing("%", with: "A"))
+        let sources = try bench.run("sources", "S", "--format", "jsonl").lines()
+        #expect(sources.count == 2 && sources.allSatisfy { $0["source"] as? String != "" }, "\(sources)")
+    }
 }

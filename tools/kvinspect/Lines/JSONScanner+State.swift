@@ -44,7 +44,7 @@ extension JSONScanner {
             default: break
             }
         }
-        throw JSONError(reason: "its first field is 'kind', and the kind one that 'dump --all' writes")
+        throw JSONError(reason: "its first field must be 'kind', with a kind that 'dump --all' writes")
     }
 
     /// Reads the fields of a link, after its kind.

@@ -81,7 +81,7 @@ enum ExportVerb: Verb {
     private static func lost(in report: HealthExportReport) -> [(String, Int)] {
         [
             ("fractions_lost", report.fractionsLost), ("ids_lost", report.idsLost),
-            ("details_lost", report.detailsLost), ("open_ends", report.openEnds), ("groups_lost", report.groupsLost),
+            ("details_lost", report.detailsLost), ("groups_lost", report.groupsLost),
             ("totals_lost", report.totalsLost), ("characters_lost", report.charactersLost),
         ]
     }

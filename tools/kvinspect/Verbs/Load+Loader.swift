@@ -6,8 +6,6 @@ struct Loader {
     static let batchRows = 32_768
     /// Input that one commit takes, and a line more: lines may be long.
     static let batchBytes = 16 << 20
-    /// Bad lines that are named one by one.
-    private static let namedLines = 20
 
     private let store: SampleStore
     private let writer: BatchWriter
@@ -45,9 +43,7 @@ struct Loader {
     var bad: Int { unread + writer.refused.count }
     /// The first of them.
     var named: [BadLine] {
-        Array(
-            (unreadNamed + writer.refused.prefix(Loader.namedLines)).sorted { $0.line < $1.line }
-                .prefix(Loader.namedLines))
+        Array((unreadNamed + writer.refused.named).sorted { $0.line < $1.line }.prefix(BatchWriter.named))
     }
 
     /// The records of sync state that were stored.
@@ -69,7 +65,9 @@ struct Loader {
             while try store.maintain(budget: .milliseconds(200)) { try Interruption.check() }
             return report
         } catch {
-            _ = try? writer.finish()
+            var error = error
+            // A line before this one may have been refused meanwhile.
+            do { _ = try writer.finish() } catch let line as BadLine { error = line } catch {}
             if nextLine != nil { try setPriorities() }
             if let line = error as? BadLine { throw Failure("Line \(line.line): \(line.reason). \(advice)") }
             guard let error = error as? JSONError else { throw error }
@@ -135,7 +133,7 @@ struct Loader {
             return try input.next { try reader.read($0, into: &batch) } != nil
         } catch let error as JSONError where skipBad {
             unread += 1
-            if unreadNamed.count < Loader.namedLines {
+            if unreadNamed.count < BatchWriter.named {
                 unreadNamed.append(BadLine(line: input.number, reason: error.reason))
             }
             return true

@@ -8,11 +8,12 @@ final class BatchWriter: Sendable {
         var report = ImportReport()
         var lines = 0
         var states = 0
-        var refused: [BadLine] = []
+        var refused = 0
+        var refusedNamed: [BadLine] = []
     }
 
-    /// Ends the transaction of a trial.
-    private struct Trial: Error {}
+    /// Lines that are named one by one.
+    static let named = 20
 
     private let sampleStore: SampleStore
     private let work = WorkInOrder(label: "load")
@@ -26,16 +27,15 @@ final class BatchWriter: Sendable {
     /// The records of sync state that were stored.
     var storedStates: Int { state.withLock { $0.states } }
 
-    /// The lines whose samples the store refuses, beside what it holds or what came before.
-    var refused: [BadLine] { state.withLock { $0.refused } }
+    /// How many samples the store refused beside what it holds or what came before, and the lines of the first.
+    var refused: (count: Int, named: [BadLine]) { state.withLock { ($0.refused, $0.refusedNamed) } }
 
     /// Waits for the batch before this one, and throws its error if it had one.
     ///
     /// - Parameter skipBad: whether to leave out samples that the store refuses.
     func store(_ batch: LoadedBatch, skipBad: Bool) throws {
         try work.perform { [self] in
-            var batch = batch
-            let report = try store(&batch, skipBad: skipBad)
+            let report = try stored(batch, skipBad: skipBad)
             state.withLock { state in
                 state.report += report
                 state.lines = batch.lastLine
@@ -44,15 +44,15 @@ final class BatchWriter: Sendable {
         }
     }
 
-    private func store(_ batch: inout LoadedBatch, skipBad: Bool) throws -> ImportReport {
-        while true {
-            do { return try store(batch) } catch let error as StoreError where BatchWriter.isOfSample(error) {
-                guard let row = try firstRefused(batch) else { throw error }
-                let line = BadLine(line: batch.lineOfRow[row], reason: error.detail)
-                guard skipBad else { throw line }
-                state.withLock { $0.refused.append(line) }
-                batch.remove(row: row)
+    private func stored(_ batch: LoadedBatch, skipBad: Bool) throws -> ImportReport {
+        do { return try store(batch) } catch let error as StoreError where BatchWriter.isOfSample(error) {
+            let (report, refused) = try storeSingly(batch, skipBad: skipBad)
+            state.withLock { state in
+                state.refused += refused.count
+                state.refusedNamed += refused.prefix(
+                    BatchWriter.named - min(BatchWriter.named, state.refusedNamed.count))
             }
+            return report
         }
     }
 
@@ -60,29 +60,26 @@ final class BatchWriter: Sendable {
         error.code == .identityChanged || error.code == .invalidSample
     }
 
-    /// Returns the row with which the first refusal comes, by halves; `nil` if no row is refused.
-    private func firstRefused(_ batch: LoadedBatch) throws -> Int? {
-        func isRefused(_ count: Int) throws -> Bool {
-            let part = batch.samples(of: 0..<count)
-            do {
-                try sampleStore.write { transaction in
-                    _ = try transaction.importBatch(part)
-                    throw Trial()
+    /// Stores a batch of which the store refuses some rows: row by row, so that each of these is known.
+    private func storeSingly(
+        _ batch: LoadedBatch, skipBad: Bool
+    ) throws -> (report: ImportReport, refused: [BadLine]) {
+        try sampleStore.write { transaction in
+            var (report, refused): (ImportReport, [BadLine]) = (ImportReport(), [])
+            for source in batch.sources { try transaction.meet(source) }
+            for row in 0..<batch.samples.count {
+                if row % 1_024 == 0 { try Interruption.check() }
+                do { report += try transaction.importBatch(batch.sample(row)) } catch let error as StoreError
+                    where BatchWriter.isOfSample(error)
+                {
+                    let line = BadLine(line: batch.lineOfRow[row], reason: error.detail)
+                    guard skipBad else { throw line }
+                    refused.append(line)
                 }
-                return false
-            } catch is Trial {
-                return false
-            } catch let error as StoreError where BatchWriter.isOfSample(error) {
-                return true
             }
+            try BatchWriter.take(batch.states, &transaction)
+            return (report, refused)
         }
-        var (sound, refused) = (0, batch.samples.count)
-        guard refused > 0, try isRefused(refused) else { return nil }
-        while refused - sound > 1 {
-            let middle = (sound + refused) / 2
-            if try isRefused(middle) { refused = middle } else { sound = middle }
-        }
-        return refused - 1
     }
 
     /// All lines of a batch together: a line that is said to be stored must not be loaded again.
@@ -90,11 +87,13 @@ final class BatchWriter: Sendable {
         try sampleStore.write { transaction in
             for source in batch.sources { try transaction.meet(source) }
             let report = try transaction.importBatch(batch.samples)
-            for rank in 0..<3 {
-                for state in batch.states where state.rank == rank { try BatchWriter.take(state, &transaction) }
-            }
+            try BatchWriter.take(batch.states, &transaction)
             return report
         }
+    }
+
+    private static func take(_ states: [StateEntry], _ transaction: inout WriteTransaction) throws {
+        for rank in 0..<3 { for state in states where state.rank == rank { try take(state, &transaction) } }
     }
 
     private static func take(_ state: StateEntry, _ transaction: inout WriteTransaction) throws {

@@ -17,29 +17,19 @@ struct LoadedBatch: Sendable {
         return samples.kinds.indices.filter { isUsed[$0] || headKinds.contains($0) }.map { samples.kinds[$0].source }
     }
 
-    /// The first rows, or all but one.
-    func samples(of rows: some Sequence<Int>) -> SampleBatch {
+    /// A batch of one row.
+    func sample(_ row: Int) -> SampleBatch {
         var part = SampleBatch()
-        for kind in samples.kinds {
-            _ = part.kind(
-                kind.type, kind.unit, source: kind.source, origin: kind.origin, isUserEntered: kind.isUserEntered,
-                device: kind.device)
-        }
-        for row in rows {
-            part.append(
-                kind: Int(samples.kindOfRow[row]), start: Instant(nanoseconds: samples.starts[row]),
-                end: Instant(nanoseconds: samples.ends[row]), value: samples.values[row], id: samples.ids[row],
-                modified: samples.modified(at: row))
-            if !samples.extras.isEmpty, let extras = samples.extras[row] {
-                part.setExtras(extras, row: part.count - 1)
-            }
-        }
+        let kind = samples.kinds[Int(samples.kindOfRow[row])]
+        let number = part.kind(
+            kind.type, kind.unit, source: kind.source, origin: kind.origin, isUserEntered: kind.isUserEntered,
+            device: kind.device)
+        part.append(
+            kind: number, start: Instant(nanoseconds: samples.starts[row]),
+            end: Instant(nanoseconds: samples.ends[row]), value: samples.values[row], id: samples.ids[row],
+            modified: samples.modified(at: row))
+        if let extras = samples.extras[row] { part.setExtras(extras, row: 0) }
         return part
-    }
-
-    mutating func remove(row: Int) {
-        samples = samples(of: (0..<samples.count).filter { $0 != row })
-        lineOfRow.remove(at: row)
     }
 }
 

@@ -460,7 +460,8 @@ def judge_variant(context, base, number, variant, fault=None):
 
 def odd_kinds(counts):
     """Whether something was kept out of a kind that exports do not have: an element whose name was damaged."""
-    known = {"ClinicalRecord", "Audiogram", "VisionPrescription", "ActivitySummary", "Me", "ExportDate"}
+    known = {"ClinicalRecord", "Audiogram", "VisionPrescription", "ActivitySummary", "Me", "ExportDate",
+             "MetadataEntry of Correlation", "text behind the root"}
     return any(entry.get("kind") not in known for entry in counts.get("kept_out", []))
 
 
