@@ -14,8 +14,8 @@ struct CategoryNames {
         return number
     }
 
-    /// Returns the number that stands for the name of an unknown case. It is negative, as no case of HealthKit's is, and
-    /// follows from the name, so that two cases are two values.
+    /// Returns the number that stands for the name of an unknown case. It is negative, as no case of HealthKit's is,
+    /// and follows from the name, so that two cases are two values.
     static func unknownNumber(of name: String) -> Double {
         var hash: UInt32 = 0x811C_9DC5
         for byte in name.utf8 { hash = (hash ^ UInt32(byte)) &* 0x0100_0193 }
