@@ -30,6 +30,8 @@ public enum LoosePage {
         }
         var (entries, tables): ([(key: [UInt8], value: Range<Int>)], [SnapshotWalk.Table]) = ([], [])
         var long: [(key: [UInt8], count: Int, page: UInt64)] = []
+        // A wrong bit may mark a value as the record of a table.
+        var marked: [(key: [UInt8], value: Range<Int>)] = []
         for index in 0..<page.count {
             let entry = page.entry(index)
             guard case .inline(let offset) = entry.place else {
@@ -42,11 +44,12 @@ public enum LoosePage {
                 tables.append(
                     SnapshotWalk.Table(
                         name: String(decoding: bytes[entry.key], as: UTF8.self), record: TreeRecord(bytes, at: offset)))
-            } else if !entry.isTree {
-                entries.append((Array(bytes[entry.key]), offset..<offset + entry.valueSize))
             }
+            let found = (key: Array(bytes[entry.key]), value: offset..<offset + entry.valueSize)
+            if entry.isTree { marked.append(found) } else { entries.append(found) }
         }
-        self = !tables.isEmpty && entries.isEmpty ? .names(tables) : .leaf(entries: entries, long: long)
+        let areNames = !tables.isEmpty && entries.isEmpty && tables.count == marked.count
+        self = areNames ? .names(tables) : .leaf(entries: entries + marked, long: long)
     }
 }
 

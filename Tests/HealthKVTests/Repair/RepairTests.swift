@@ -253,6 +253,33 @@ struct RepairTests {
         }
     }
 
+    @Test("A wrong bit that marks a value as the record of a table does not lose the value") func markedValues() throws
+    {
+        let folder = TemporaryFolder()
+        let place = folder.path
+        let known = try makeStore(place + "/a")
+        let whole = try Data(contentsOf: URL(fileURLWithPath: place + "/a/data.mdb"))
+        func word(_ offset: Int) -> Int { Int(whole[offset]) | Int(whole[offset + 1]) << 8 }
+        var marks: [Int] = []
+        for page in 2..<whole.count / Self.pageSize where word(page * Self.pageSize + 10) == 2 {
+            let begin = page * Self.pageSize
+            let entries = (0..<(word(begin + 12) - 16) / 2).map { begin + word(begin + 16 + 2 * $0) }
+            // Not the records of tables themselves.
+            marks += entries.filter { word($0 + 4) & 2 == 0 }.map { $0 + 4 }
+        }
+        try #require(marks.count > 20)
+        var random = SeededGenerator()
+        for mark in marks.shuffled(using: &random).prefix(40) {
+            try damage(place + "/a") { bytes in
+                bytes = whole
+                bytes[mark] ^= 2
+            }
+            let report = try SampleStore.repair(at: place + "/a", to: place + "/n\(mark)")
+            #expect(!report.isLossy && report.check.isClean, "byte \(mark): \(report.recordsLost) \(report.lost)")
+            #expect(try values(place + "/n\(mark)") == known, "byte \(mark)")
+        }
+    }
+
     @Test("Without the page of the header its copy brings identity, queue, ranking and shadowing back") func header()
         throws
     {

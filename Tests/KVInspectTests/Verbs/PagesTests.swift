@@ -164,4 +164,15 @@ struct PagesTests {
             }
         }
     }
+
+    @Test("A page of a file that ends within its first page is told not to be there", arguments: [200, 4_000, 5_000])
+    func cutFile(length: UInt64) throws {
+        try bench.load("C", Fixture.lines)
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: bench.path("C/data.mdb")))
+        try handle.truncate(atOffset: length)
+        try handle.close()
+        let run = try bench.run("page", "C", "5")
+        #expect(run.code == 1 && run.errors.contains("The file has "), "\(run.code) \(run.errors)")
+        #expect([1, 2].contains(try bench.run("pages", "C").code))
+    }
 }

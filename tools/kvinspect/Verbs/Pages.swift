@@ -101,7 +101,10 @@ enum PageVerb: Verb {
         do {
             try PageListing.read(arguments.store, meta: arguments.meta) { list in
                 guard number < list.pages else {
-                    throw Failure("The file has pages 0 to \(list.pages - 1) of \(list.pageSize) bytes.")
+                    throw Failure(
+                        list.pages == 0
+                            ? "The file has no whole page of \(list.pageSize) bytes."
+                            : "The file has pages 0 to \(list.pages - 1) of \(list.pageSize) bytes.")
                 }
                 let page = list.page(number)
                 // A page that a tree leads to and that is no page, or one that nothing accounts for.
