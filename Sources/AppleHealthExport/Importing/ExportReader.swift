@@ -318,9 +318,8 @@ struct ExportReader {
         } catch {
             refusal = error
         }
-        try takeExact(correlation: element, bytes, &sink)
         // A group has no metadata of its own, unless an exact export carries the correlation whole.
-        let entries = isExact(correlation: element, bytes) ? [] : element.nodes
+        let entries = try takeExact(correlation: element, bytes, &sink) ? [] : element.nodes
         for node in entries where node.depth == 1 && ExportName.metadataEntry.isName(of: node, in: bytes) {
             sink.report.keepOut("MetadataEntry of Correlation", bytes: node.tag.count)
         }
@@ -358,19 +357,12 @@ struct ExportReader {
         return DerivedID.id(prefix, start: start, end: end, value: 0, multiplicity: earlier).description
     }
 
-    private func isExact(correlation element: ExportElement, _ bytes: borrowing Span<UInt8>) -> Bool {
-        var isOdd = false
-        for node in element.nodes where node.depth == 1 && ExportName.metadataEntry.isName(of: node, in: bytes) {
-            if records.metadata(element, node, bytes, &isOdd)?.key == ExactKeys.sample { return true }
-        }
-        return false
-    }
-
-    /// Takes the sample of a correlation itself, if an exact export carries it.
+    /// Takes the sample of a correlation itself. Returns `false` if the correlation carries none: only an exact export
+    /// writes it.
     private func takeExact(
         correlation element: ExportElement, _ bytes: borrowing Span<UInt8>, _ sink: inout RecordSink
-    ) throws {
-        var isMended = false
+    ) throws -> Bool {
+        var (isExact, isMended) = (false, false)
         for node in element.nodes where node.depth == 1 && ExportName.metadataEntry.isName(of: node, in: bytes) {
             guard let entry = records.metadata(element, node, bytes, &isMended), entry.key == ExactKeys.sample else {
                 continue
@@ -379,7 +371,9 @@ struct ExportReader {
                 throw RecordReader.Refusal(reason: "the sample that it carries cannot be read")
             }
             try sink.add(exact: sample)
+            isExact = true
         }
+        return isExact
     }
 
     /// Takes a record that carries the whole sample of a store. Returns `false` if it carries none.

@@ -100,7 +100,7 @@ struct RecordReader {
         guard let name = text(.sourceName, element, node, bytes, &isMended) else {
             throw Refusal(reason: "it has no source")
         }
-        // An empty name would be that of whoever imports.
+        // A store takes an empty name for its own app.
         let named = name.isEmpty ? RecordReader.unnamed : name
         let description = text(.device, element, node, bytes, &isMended)
         let device: Device? = if let description { known(device: description) } else { nil }

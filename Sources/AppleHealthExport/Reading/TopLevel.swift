@@ -27,26 +27,13 @@ enum TopLevel: String, CaseIterable {
         let attributes = [ExportName.type, .startDate, .endDate, .sourceName]
         if attributes.allSatisfy({ element.attribute($0.bytes, of: node, in: bytes) != nil }) { return true }
         let text = bytes.copied(node.name)
-        return names.contains { $0.1.count >= shortestToCompare && edits(from: $0.1, to: text) <= 2 }
+        // No name is longer than twenty letters.
+        guard text.count <= longestToCompare else { return false }
+        return names.contains { $0.1.count >= shortestToCompare && EditDistance.between($0.1, text) <= 2 }
     }
 
     private static let shortestToCompare = 6
-
-    /// Returns the number of letters to insert, delete or replace.
-    private static func edits(from one: [UInt8], to other: [UInt8]) -> Int {
-        guard abs(one.count - other.count) <= 2 else { return .max }
-        var row = Array(0...other.count)
-        for (index, letter) in one.enumerated() {
-            var diagonal = row[0]
-            row[0] = index + 1
-            for place in other.indices {
-                let replaced = diagonal + (letter == other[place] ? 0 : 1)
-                diagonal = row[place + 1]
-                row[place + 1] = min(replaced, min(diagonal, row[place]) + 1)
-            }
-        }
-        return row[other.count]
-    }
+    private static let longestToCompare = 24
 
     /// Returns the first place from `start` on where an element of the top level begins or the root ends.
     ///

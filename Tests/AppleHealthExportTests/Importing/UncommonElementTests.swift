@@ -178,7 +178,7 @@ struct UncommonElementTests {
         #expect(try !fresh.take(text: "<HealthData/>").isCutOff)
     }
 
-    @Test("A source without a name is not taken for whoever imports")
+    @Test("A source without a name is not taken for the app that imports")
     func noName() throws {
         _ = try bench.take([Self.energy(source: "")])
         #expect(try bench.samples(.dietaryEnergyConsumed).first?.source.name == "Unknown")

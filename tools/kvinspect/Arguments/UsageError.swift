@@ -1,3 +1,5 @@
+import AppleHealthExport
+
 /// The command line was wrong: exit code 64 and a hint to the right usage.
 struct UsageError: Error {
     var message: String
@@ -34,7 +36,7 @@ struct UsageError: Error {
 enum Suggestion {
     /// The candidate with the fewest edits, if those are few.
     static func closest(to word: String, among candidates: [String]) -> String? {
-        let ranked = candidates.map { (name: $0, distance: distance(Array(word.utf8), Array($0.utf8))) }
+        let ranked = candidates.map { (name: $0, distance: EditDistance.between(Array(word.utf8), Array($0.utf8))) }
         let best = ranked.min { $0.distance < $1.distance }
         return best.flatMap { $0.distance <= max(1, word.utf8.count / 4) ? $0.name : nil }
     }
@@ -45,7 +47,7 @@ enum Suggestion {
         let ranked = candidates.compactMap { name -> (name: String, distance: Int)? in
             let other = Array(name.lowercased().utf8)
             let shared = zip(small, other).prefix { $0 == $1 }.count
-            let edits = distance(small, other)
+            let edits = EditDistance.between(small, other)
             if edits <= max(1, small.count / 4) { return (name, edits) }
             // A beginning of four letters says more than the edits that the rest takes.
             return shared >= 4 ? (name, small.count + other.count - 2 * shared) : nil
@@ -57,20 +59,5 @@ enum Suggestion {
     static func question(_ word: String, among candidates: [String]) -> String {
         let names = near(to: word, among: candidates, limit: 3).map { "'\($0)'" }
         return names.isEmpty ? "" : " Did you mean \(names.joined(separator: " or "))?"
-    }
-
-    /// The number of bytes to insert, delete or replace.
-    private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
-        var row = Array(0...right.count)
-        for (index, byte) in left.enumerated() {
-            var diagonal = row[0]
-            row[0] = index + 1
-            for column in right.indices {
-                let replaced = diagonal + (byte == right[column] ? 0 : 1)
-                diagonal = row[column + 1]
-                row[column + 1] = min(replaced, diagonal + 1, row[column] + 1)
-            }
-        }
-        return row[right.count]
     }
 }
