@@ -4,6 +4,7 @@
 steps=$(mktemp -d "${TMPDIR:-/tmp}/healthkv-steps.XXXXXX")
 lane=    # the name of this process's lane; empty for the main process
 lanes=() # their processes
+lane_names=()
 limit=   # a step is stopped after so many seconds; empty: never
 
 # step NAME COMMAND...: prints a heading, runs the command, and prints its time. The first failing step ends the script.
@@ -134,16 +135,22 @@ beside() {
     ) &
     set +m
     lanes+=($!)
+    lane_names+=("$1")
 }
 
-# Waits for the processes that `beside` started. If one has failed, ends the script and the other processes.
+# Waits for the processes that `beside` started. If one has failed, repeats the end of what its step printed, because
+# thousands of lines may have followed it, and ends the script and the other processes.
 together() {
-    local process code=0
-    for process in ${lanes[@]+"${lanes[@]}"}; do
-        wait "$process" || code=$?
-        if [ $code -ne 0 ]; then exit $code; fi
+    local number code=0
+    for number in ${lanes[@]+"${!lanes[@]}"}; do
+        wait "${lanes[number]}" || code=$?
+        if [ $code -ne 0 ]; then
+            printf '\nWhat failed beside the other steps:\n'
+            tail -n 100 "$steps/${lane_names[number]}"
+            exit $code
+        fi
     done
-    lanes=()
+    lanes=() lane_names=()
 }
 
 end_steps() {
