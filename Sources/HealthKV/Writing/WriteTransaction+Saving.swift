@@ -102,10 +102,37 @@ extension WriteTransaction {
         try GroupSaving.save(group: group, samples, ifNone: .thisApp, in: &self)
     }
 
-    /// Saves a meal with all its nutrients: see ``save(group:_:)``.
+    /// Saves a group as ``save(group:_:)`` does, and throws ``StoreError/Code/notStored`` for the first sample of which
+    /// nothing was stored; then the group is as it was.
+    ///
+    /// - Parameters:
+    ///   - group: the group.
+    ///   - samples: all its samples.
+    ///   - orThrow: `false` to return the outcomes instead of throwing.
     @discardableResult
-    public mutating func save(_ meal: Meal, source: Source = .thisApp) throws -> [SaveOutcome] {
-        try GroupSaving.save(group: meal.id, meal.samples(source: source), ifNone: source, in: &self)
+    public mutating func save(group: String, _ samples: [Sample], orThrow: Bool) throws -> [SaveOutcome] {
+        try whole { transaction in
+            let outcomes = try transaction.save(group: group, samples)
+            if orThrow { try transaction.requireStored(samples, outcomes) }
+            return outcomes
+        }
+    }
+
+    /// Saves a meal with all its nutrients: see ``save(group:_:)``.
+    ///
+    /// - Parameters:
+    ///   - meal: the meal.
+    ///   - source: the source of its samples.
+    ///   - orThrow: `true` to throw ``StoreError/Code/notStored`` instead of returning an outcome that says that nothing
+    ///     was stored of a nutrient, as of a meal that was deleted; then the meal is as it was.
+    @discardableResult
+    public mutating func save(_ meal: Meal, source: Source = .thisApp, orThrow: Bool = false) throws -> [SaveOutcome] {
+        let samples = meal.samples(source: source)
+        return try whole { transaction in
+            let outcomes = try GroupSaving.save(group: meal.id, samples, ifNone: source, in: &transaction)
+            if orThrow { try transaction.requireStored(samples, outcomes) }
+            return outcomes
+        }
     }
 
     /// Deletes a meal of a source with all its nutrients, and returns the number of deleted samples. Samples of other
@@ -198,9 +225,8 @@ extension WriteTransaction {
     @discardableResult
     public mutating func save(_ sample: Sample, orThrow: Bool) throws -> SaveOutcome {
         let outcome = try save(sample)
-        guard orThrow, outcome == .vetoed || outcome == .older else { return outcome }
-        let why = outcome == .vetoed ? "was deleted, in that version or a later one" : "is held in a later version"
-        throw StoreError(.notStored, path: environment.path, "Sample \(sample.id) \(why)")
+        if orThrow { try requireStored(sample, outcome) }
+        return outcome
     }
 
     /// Saves several samples in order: all of them, or none if one is refused.
@@ -212,6 +238,31 @@ extension WriteTransaction {
             for sample in samples { outcomes.append(try Saving.store(sample, rule: .local, in: &transaction)) }
         }
         return outcomes
+    }
+
+    /// Saves several samples as ``save(_:)-([Sample])`` does, and throws ``StoreError/Code/notStored`` for the first of
+    /// which nothing was stored; then none is stored.
+    ///
+    /// - Parameters:
+    ///   - samples: the samples to save.
+    ///   - orThrow: `false` to return the outcomes instead of throwing.
+    @discardableResult
+    public mutating func save(_ samples: [Sample], orThrow: Bool) throws -> [SaveOutcome] {
+        try whole { transaction in
+            let outcomes = try transaction.save(samples)
+            if orThrow { try transaction.requireStored(samples, outcomes) }
+            return outcomes
+        }
+    }
+
+    private func requireStored(_ samples: [Sample], _ outcomes: [SaveOutcome]) throws {
+        for (sample, outcome) in zip(samples, outcomes) { try requireStored(sample, outcome) }
+    }
+
+    private func requireStored(_ sample: Sample, _ outcome: SaveOutcome) throws {
+        guard outcome == .vetoed || outcome == .older else { return }
+        let why = outcome == .vetoed ? "was deleted, in that version or a later one" : "is held in a later version"
+        throw StoreError(.notStored, path: environment.path, "Sample \(sample.id) \(why)")
     }
 
     /// Merges a sample as another store holds it: version and clock stay as given, and the greater of (version, clock,

@@ -131,7 +131,7 @@ struct UndeleteTests {
     }
 
     // SEMANTICS C34: a save that stored nothing cannot be overlooked. Each function says what became of each sample,
-    // and `save(_:orThrow:)` throws. The compiler lets a caller ignore the result of all others.
+    // and with `orThrow` each throws. The compiler lets a caller ignore the result otherwise.
     @Test("C34: each way of saving says of which samples nothing was stored, and stores the others")
     func everyWay() throws {
         let (gone, other) = (entry(70), entry(71))
@@ -178,6 +178,35 @@ struct UndeleteTests {
             #expect(error.code == .notStored)
             #expect("\(error)".contains(saved.id.description) && !"\(error)".contains("73.8125"))
         }
+        try store.expectClean()
+        try store.close()
+    }
+
+    @Test("C34: several samples, a group and a meal that are to be stored or to throw change nothing when they throw")
+    func throwingTogether() throws {
+        let (gone, kept, other) = (entry(70), entry(71), entry(72))
+        let meal = Meal(id: "17", at: .day(1), protein: .grams(12), fat: .grams(4))
+        let empty = Meal(id: "18", at: .day(2), protein: .grams(12))
+        try store.write { txn in
+            _ = try txn.save([gone, kept], orThrow: true)
+            _ = try txn.delete(id: gone.id)
+            _ = try txn.save(meal, orThrow: true)
+            _ = try txn.deleteMeal(id: meal.id)
+        }
+        func expectNotStored(_ change: @escaping @Sendable (inout WriteTransaction) throws -> [SaveOutcome]) throws {
+            let before = try store.read { $0.currentToken }
+            let error = #expect(throws: StoreError.self) { try store.write { try change(&$0) } }
+            #expect(error?.code == .notStored)
+            #expect(try store.read { $0.currentToken } == before)
+        }
+        try expectNotStored { try $0.save([other, gone], orThrow: true) }
+        try expectNotStored { try $0.save(meal, orThrow: true) }
+        try expectNotStored { try $0.save(group: meal.id, meal.samples(), orThrow: true) }
+        #expect(try store.write { try $0.save([other, gone], orThrow: false) } == [.inserted, .vetoed])
+        #expect(try store.write { try $0.save([other, kept], orThrow: true) } == [.unchanged, .unchanged])
+        #expect(try store.write { try $0.save(group: meal.id, meal.samples(), orThrow: false) } == [.vetoed, .vetoed])
+        #expect(try store.write { try $0.save(group: "18", empty.samples(), orThrow: true) } == [.inserted])
+        #expect(try store.write { try $0.save(empty, orThrow: true) } == [.unchanged])
         try store.expectClean()
         try store.close()
     }
