@@ -81,11 +81,29 @@ struct DamagedBase: Sendable {
             try transaction.setAnchor(
                 Anchor(
                     peer: "peer", type: .stepCount, token: [UInt8(commit)], time: Instant(nanoseconds: Int64(commit))))
-            if commit % 7 == 0, let id = model.ids.first {
-                _ = try transaction.enqueue(PendingOperation(peer: "peer", kind: .save, sample: id, version: 1))
+            if let id = model.ids.first {
+                let idAtPeer = SampleID(using: &source.generator)
+                try transaction.setLink(PeerLink(peer: "peer", sample: id, idAtPeer: idAtPeer, version: Int64(commit)))
+                if commit % 7 == 0 {
+                    _ = try transaction.enqueue(PendingOperation(peer: "peer", kind: .save, sample: id, version: 1))
+                }
             }
+            try setOthers(commit, in: &transaction)
             return model
         }
         if commit % 9 == 0 { try store.maintain(budget: .milliseconds(5)) }
+    }
+
+    /// Changes records that belong to no sample.
+    private static func setOthers(_ commit: Int, in transaction: inout WriteTransaction) throws {
+        let total = DailyTotal(
+            peer: "peer", type: .stepCount, day: "1992-04-0\(1 + commit % 9)", zone: "UTC", value: Double(commit),
+            unit: .count, isComplete: true, time: Instant(nanoseconds: Int64(commit)))
+        _ = try transaction.setTotal(total)
+        try transaction.setSyncNote("peer", [UInt8](repeating: UInt8(commit), count: 1 + commit % 5))
+        if commit % 11 == 0 {
+            let sources = Vocabulary.sources.dropFirst().map { RankedSource($0.identity) }
+            try transaction.setPriority(commit % 2 == 0 ? sources : sources.reversed(), of: .stepCount)
+        }
     }
 }
