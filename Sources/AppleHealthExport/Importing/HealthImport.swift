@@ -5,7 +5,8 @@ import HealthKV
 ///
 /// An export names no ids. A record is the sample that the store holds if type, name of the source, start and end are
 /// equal and the values differ by less than half a unit of the coarser printed digit, in whatever unit each is. So
-/// importing a file again adds nothing, a later export adds only what is new, and what was deleted here stays away.
+/// importing a file again adds nothing, a later export adds only what is new, and what was deleted here stays away. A
+/// later export changes the samples to which their apps gave names (`HKExternalUUID`).
 ///
 /// ```swift
 /// let report = try HealthImport().run("export.zip", into: store)
@@ -89,7 +90,7 @@ public struct HealthImport: Sendable {
     }
 
     /// The number of the rule by which rows are divided into batches. An import that began under another starts over.
-    private static let ruleOfBatches = 4
+    private static let ruleOfBatches = 5
 
     /// The options that decide how batches are cut, as a part of the name under which an import goes on.
     private var options: String {

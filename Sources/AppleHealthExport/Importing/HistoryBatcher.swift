@@ -62,7 +62,8 @@ struct HistoryBatcher {
         var rare = extras
         if isNested, twins.occurrences(of: id) > 0 { repeated += 1 }
         if rare?.syncIdentifier == nil {
-            let earlier = isNested ? nestedTwins.count(id) : twins.count(id)
+            let name = rare?.metadata.externalName
+            let earlier = isNested ? nestedTwins.count(id, named: name) : twins.count(id, named: name)
             if earlier > 0 {
                 id = DerivedID.id(origin.prefix, start: start, end: end, value: content, multiplicity: earlier)
                 if rare == nil { rare = SampleBatch.Extras() }

@@ -15,6 +15,10 @@ struct TwinCounter {
     /// How often those records occurred that occurred more than once.
     private var repeated: [UInt64: Int] = [:]
 
+    /// The records that an app gave a name, by content and name, and their numbers where these are not 0.
+    private var named: Set<UInt64> = []
+    private var numbers: [UInt64: Int] = [:]
+
     private static let shardCount = 256
 
     /// Counts a record by the id that derives from its content. Returns how many equal ones came before.
@@ -23,6 +27,17 @@ struct TwinCounter {
         guard !shards[Int(mark >> 56)].insert(mark) else { return 0 }
         let earlier = repeated[mark, default: 1]
         repeated[mark] = earlier + 1
+        return earlier
+    }
+
+    /// Counts a record that an app may have given a name. Equal records with one name are one record, with one number.
+    mutating func count(_ id: SampleID, named name: String?) -> Int {
+        guard let name else { return count(id) }
+        var hash = WordHash(seed: TwinCounter.mark(of: id))
+        hash.mix(name)
+        if !named.insert(hash.value).inserted { return numbers[hash.value] ?? 0 }
+        let earlier = count(id)
+        if earlier > 0 { numbers[hash.value] = earlier }
         return earlier
     }
 

@@ -6,6 +6,9 @@ import HealthModel
 /// equal and the values may have been rounded from one number: they differ by at most half a unit of the last digit of
 /// each.
 ///
+/// An app may give a sample a name of its own (`HKExternalUUID`). A row with other values than the stored sample of that
+/// name at its start is a later version of it, unless the same file holds both.
+///
 /// The rows of a lane and the lane itself are both in order of time, so one pass over both finds all candidates.
 struct HistoryMatching {
     /// Rows that the store holds.
@@ -16,6 +19,10 @@ struct HistoryMatching {
     private(set) var ungrouped: [(row: Int, found: FoundRow)] = []
     /// The rows that are a later version of a sample under this id.
     private(set) var versions: [Int: SampleID] = [:]
+    /// The least version that such a row gets, where the file gives none.
+    private(set) var leastVersions: [Int: Int64] = [:]
+    /// The rows whose id now stands for a later version of their sample, and the twins that they become.
+    private(set) var renumbered: [Int: (id: SampleID, twin: Int)] = [:]
 
     private let batch: SampleBatch
     private let plan: ImportPlan
@@ -26,6 +33,12 @@ struct HistoryMatching {
     private var candidates: [Int: [FoundRow]] = [:]
     /// Rows whose sync identifier the store may know. Most are new, and one pass along the index shows that.
     private var mayBeKnown: [Bool]
+    /// The names that apps gave to rows, in rows without a sync identifier.
+    private var names: [Int: String] = [:]
+    /// The stored samples of the same name at the start of such a row.
+    private var namesakes: [Int: [FoundRow]] = [:]
+    /// The stored samples that named rows of the batch are.
+    private var taken: Set<SampleID> = []
 
     init(_ batch: SampleBatch, _ plan: ImportPlan, _ run: HistoryRun) {
         self.batch = batch
@@ -36,6 +49,9 @@ struct HistoryMatching {
         deleted = held
         mayBeKnown = held
         for kind in batch.kinds { nameOfKind.append(knowledge.names.number(of: kind.source.name)) }
+        for (row, rare) in batch.extras where rare.syncIdentifier == nil && DerivedID.isDerived(batch.ids[row]) {
+            if let name = rare.metadata.externalName { names[row] = name }
+        }
     }
 
     mutating func match(_ environment: WriteEnvironment, in snapshot: Snapshot) throws {
@@ -47,6 +63,8 @@ struct HistoryMatching {
             }
         }
         for row in 0..<batch.count { try decide(row, in: snapshot) }
+        // Once it is known which stored samples stand in the file as they are.
+        for row in names.keys.sorted() where !held[row] { try decideNamed(row, in: snapshot) }
     }
 
     private mutating func markIdentified(_ environment: WriteEnvironment, in snapshot: Snapshot) throws {
@@ -68,6 +86,11 @@ struct HistoryMatching {
     private mutating func consider(_ row: Int, _ stored: StoredRow, _ lane: Lane, in snapshot: Snapshot) throws {
         let kind = Int(batch.kindOfRow[row])
         guard try knowledge.names.number(ofRevision: stored.revision, in: snapshot) == nameOfKind[kind] else { return }
+        if let name = names[row], let metadata = stored.rare?.content.metadata,
+            try MetadataCoding.decode(metadata).externalName == name
+        {
+            namesakes[row, default: []].append(FoundRow(lane: lane, row: stored, isHidden: false))
+        }
         guard NearRows.isNear(stored.end, batch.ends[row]), try isSameValue(row, stored, lane, in: snapshot) else {
             return
         }
@@ -112,9 +135,42 @@ struct HistoryMatching {
         }
         if known.count > twin {
             held[row] = true
+            if names[row] != nil { taken.insert(known[twin].row.id) }
             if rare?.group != nil, known[twin].row.rare?.group == nil { ungrouped.append((row, known[twin])) }
             return
         }
+        if names[row] == nil { decideDeleted(row, known: known.count) }
+    }
+
+    /// Decides what a row is that an app gave a name, and that is no stored sample as it is.
+    private mutating func decideNamed(_ row: Int, in snapshot: Snapshot) throws {
+        let open = namesakes[row]?.filter { !taken.contains($0.row.id) } ?? []
+        if open.count == 1, let found = open.first?.row {
+            if !DerivedID.isDerived(found.id) {
+                // The peer that exported the file tells itself what became of the sample.
+                held[row] = true
+                return
+            }
+            if found.commit < firstCommit {
+                taken.insert(found.id)
+                knowledge.replaced.insert(found.id)
+                versions[row] = found.id
+                let isLater = batch.modified(at: row).map { $0.time.nanoseconds != found.clockTime } ?? false
+                leastVersions[row] = isLater ? found.version : Sample.version(after: found.version)
+                return
+            }
+        }
+        decideDeleted(row, known: candidates[row]?.count ?? 0)
+        guard !deleted[row], knowledge.replaced.contains(batch.ids[row]) else { return }
+        var twin = (batch.extras[row]?.multiplicity ?? 0) + 1
+        func id() -> SampleID { ImportPlan.derivedID(batch, plan.kinds, row, multiplicity: twin) }
+        while try SampleLookup.find(id(), in: snapshot) != nil { twin += 1 }
+        renumbered[row] = (id(), twin)
+    }
+
+    /// Decides whether a row that is not held was deleted here.
+    private mutating func decideDeleted(_ row: Int, known: Int) {
+        let twin = batch.extras.isEmpty ? 0 : batch.extras[row]?.multiplicity ?? 0
         let kind = Int(batch.kindOfRow[row])
         guard let places = knowledge.deleted?.near(plan.kinds[kind].type, batch.starts[row]), !places.isEmpty else {
             return
@@ -122,7 +178,7 @@ struct HistoryMatching {
         let gone = places.count { place in
             place.name == nameOfKind[kind] && NearRows.isNear(place.end, batch.ends[row])
         }
-        deleted[row] = known.count + gone > twin
+        deleted[row] = known + gone > twin
     }
 
     /// Decides by the sync identifier of a row, if the store knows it. Returns `false` if it does not.
@@ -213,5 +269,12 @@ extension DailyTotal {
         if unit == other.unit { return isSameReading(as: other) }
         return day == other.day && zone == other.zone && isComplete == other.isComplete
             && isSame(value, other.value) && isSame(goal, other.goal)
+    }
+}
+
+extension [String: MetadataValue] {
+    /// The name that an app gave to a sample, by which it tells it from others of its source and type.
+    package var externalName: String? {
+        if case .string(let name) = self["HKExternalUUID"], !name.isEmpty { name } else { nil }
     }
 }

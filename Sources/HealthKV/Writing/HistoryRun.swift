@@ -23,6 +23,8 @@ struct HistoryKnowledge: Sendable {
     /// The samples that were deleted before the import began, by type; `nil` until they were read.
     var deleted: DeletedSamples?
     var names = SourceNames()
+    /// The samples of which the file brought a later version under another content.
+    var replaced: Set<SampleID> = []
 }
 
 /// Where deleted samples were. A file that is imported later may hold them, under no id.

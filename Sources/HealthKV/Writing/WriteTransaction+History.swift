@@ -36,7 +36,9 @@ extension WriteTransaction {
         let (now, replica) = (environment.now(), state.header.replica)
         // A file may say that a sample was written in the future; the clocks of the store do not follow it.
         func written(_ clock: ChangeClock) -> ChangeClock { ChangeClock(time: min(clock.time, now), replica: replica) }
-        if !matching.held.contains(true), !matching.deleted.contains(true), matching.versions.isEmpty {
+        if !matching.held.contains(true), !matching.deleted.contains(true), matching.versions.isEmpty,
+            matching.renumbered.isEmpty
+        {
             var all = batch
             all.mapClocks(written)
             return all
@@ -55,9 +57,11 @@ extension WriteTransaction {
             rest.append(
                 kind: kinds[Int(batch.kindOfRow[row])], start: Instant(nanoseconds: batch.starts[row]),
                 end: Instant(nanoseconds: batch.ends[row]), value: batch.values[row],
-                id: matching.versions[row] ?? batch.ids[row], modified: clock)
+                id: matching.versions[row] ?? matching.renumbered[row]?.id ?? batch.ids[row], modified: clock)
             guard !batch.extras.isEmpty, var rare = batch.extras[row] else { continue }
             if rare.modified != nil { rare.modified = clock }
+            if let least = matching.leastVersions[row] { rare.version = max(rare.version, least) }
+            if let twin = matching.renumbered[row]?.twin { rare.multiplicity = twin }
             rest.setExtras(rare, row: rest.count - 1)
         }
         return rest

@@ -112,7 +112,8 @@ struct Questions: Sendable {
         }
         ask("sources of \(name)") { hasher in
             let query = StatisticsQuery(type, by: .month, from: from, to: to, calendar: calendar)
-            for (source, buckets) in try transaction.statisticsBySource(query).sorted(by: { "\($0.key)" < "\($1.key)" }) {
+            for (source, buckets) in try transaction.statisticsBySource(query).sorted(by: { "\($0.key)" < "\($1.key)" })
+            {
                 hasher.combine(source)
                 for bucket in buckets { hasher.combine(bucket) }
             }
