@@ -6,8 +6,8 @@ import HealthModel
 /// equal and the values may have been rounded from one number: they differ by at most half a unit of the last digit of
 /// each.
 ///
-/// An app may give a sample a name of its own (`HKExternalUUID`). A row with other values than the stored sample of that
-/// name at its start is a later version of it, unless the same file holds both.
+/// An app may give a sample a name of its own (`HKExternalUUID`). A row with other values than the stored sample of
+/// that name at its start is a later version of it, unless the same file holds both.
 ///
 /// The rows of a lane and the lane itself are both in order of time, so one pass over both finds all candidates.
 struct HistoryMatching {

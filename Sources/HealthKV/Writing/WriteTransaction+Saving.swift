@@ -123,8 +123,8 @@ extension WriteTransaction {
     /// - Parameters:
     ///   - meal: the meal.
     ///   - source: the source of its samples.
-    ///   - orThrow: `true` to throw ``StoreError/Code/notStored`` instead of returning an outcome that says that nothing
-    ///     was stored of a nutrient, as of a meal that was deleted; then the meal is as it was.
+    ///   - orThrow: `true` to throw ``StoreError/Code/notStored`` if nothing was stored of a nutrient, as of a meal
+    ///     that was deleted; then the meal is as it was. Otherwise the outcome says so.
     @discardableResult
     public mutating func save(_ meal: Meal, source: Source = .thisApp, orThrow: Bool = false) throws -> [SaveOutcome] {
         let samples = meal.samples(source: source)
