@@ -70,7 +70,7 @@ struct LiveRun {
         for site in world.sites { await site.engine?.stop() }
         ticks.cancel()
         let traffic = try world.traffic()
-        if traces { for line in world.trace { print(line) } }
+        for line in traces ? world.trace : story(of: findings, in: world) { print(line) }
         for finding in findings { print("seed \(seed): \(finding)") }
         let events = world.counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
         complain(events)
@@ -101,6 +101,20 @@ struct LiveRun {
         return findings + [
             "at rest there were \(after.commits - last.commits) commits and \(after.saves - last.saves) saves"
         ]
+    }
+
+    /// Returns what the trace says of the samples that findings name. The engines run by themselves, so the same seed
+    /// rarely finds the same again.
+    private func story(of findings: [String], in world: World) -> [String] {
+        world.ledger.ids.filter { id in findings.contains { $0.contains(id.description) } }.flatMap { id in
+            let values = Set(
+                world.ledger.entries[id]!.acts.compactMap { act -> Substring? in
+                    if case .save(let value) = act.kind { "\(value)" } else { nil }
+                })
+            return world.trace.filter { line in
+                line.contains(id.description) || line.split { !$0.isNumber }.contains { values.contains($0) }
+            }
+        }
     }
 
     /// Adds the state of each sample that a finding names to the trace.
