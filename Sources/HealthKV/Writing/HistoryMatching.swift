@@ -21,7 +21,8 @@ struct HistoryMatching {
     private(set) var versions: [Int: SampleID] = [:]
     /// The least version that such a row gets, where the file gives none.
     private(set) var leastVersions: [Int: Int64] = [:]
-    /// The rows whose id now stands for a later version of their sample, and the twins that they become.
+    /// The rows whose id stands for another sample, for a later version or one of another name, and the twins that they
+    /// become.
     private(set) var renumbered: [Int: (id: SampleID, twin: Int)] = [:]
 
     private let batch: SampleBatch
@@ -39,6 +40,8 @@ struct HistoryMatching {
     private var namesakes: [Int: [FoundRow]] = [:]
     /// The stored samples that named rows of the batch are.
     private var taken: Set<SampleID> = []
+    /// The ids that rows of the batch have or get; empty until that is asked.
+    private var idsOfBatch: Set<SampleID> = []
 
     init(_ batch: SampleBatch, _ plan: ImportPlan, _ run: HistoryRun) {
         self.batch = batch
@@ -86,9 +89,7 @@ struct HistoryMatching {
     private mutating func consider(_ row: Int, _ stored: StoredRow, _ lane: Lane, in snapshot: Snapshot) throws {
         let kind = Int(batch.kindOfRow[row])
         guard try knowledge.names.number(ofRevision: stored.revision, in: snapshot) == nameOfKind[kind] else { return }
-        if let name = names[row], let metadata = stored.rare?.content.metadata,
-            try MetadataCoding.decode(metadata).externalName == name
-        {
+        if let name = name(of: row), try HistoryMatching.name(of: stored) == name {
             namesakes[row, default: []].append(FoundRow(lane: lane, row: stored, isHidden: false))
         }
         guard NearRows.isNear(stored.end, batch.ends[row]), try isSameValue(row, stored, lane, in: snapshot) else {
@@ -133,13 +134,28 @@ struct HistoryMatching {
         if let text = rare?.syncIdentifier {
             known.removeAll { $0.row.rare?.syncIdentifier.map { $0 != text } ?? false }
         }
-        if known.count > twin {
-            held[row] = true
-            if names[row] != nil { taken.insert(known[twin].row.id) }
-            if rare?.group != nil, known[twin].row.rare?.group == nil { ungrouped.append((row, known[twin])) }
-            return
+        if let name = name(of: row) {
+            // Equal records of one name are one record.
+            if let own = try known.first(where: { try HistoryMatching.name(of: $0.row) == name }) {
+                return hold(row, own)
+            }
+            known = try known.filter { try HistoryMatching.name(of: $0.row) == nil }
         }
-        if names[row] == nil { decideDeleted(row, known: known.count) }
+        if known.count > twin { return hold(row, known[twin]) }
+        if name(of: row) == nil { decideDeleted(row, known: known.count) }
+    }
+
+    private mutating func hold(_ row: Int, _ found: FoundRow) {
+        held[row] = true
+        if batch.extras.isEmpty { return }
+        if name(of: row) != nil { taken.insert(found.row.id) }
+        if batch.extras[row]?.group != nil, found.row.rare?.group == nil { ungrouped.append((row, found)) }
+    }
+
+    private func name(of row: Int) -> String? { names.isEmpty ? nil : names[row] }
+
+    private static func name(of stored: StoredRow) throws -> String? {
+        try stored.rare?.content.metadata.flatMap { try MetadataCoding.decode($0).externalName }
     }
 
     /// Decides what a row is that an app gave a name, and that is no stored sample as it is.
@@ -161,10 +177,13 @@ struct HistoryMatching {
             }
         }
         decideDeleted(row, known: candidates[row]?.count ?? 0)
-        guard !deleted[row], knowledge.replaced.contains(batch.ids[row]) else { return }
+        let isTaken = candidates[row]?.contains { $0.row.id == batch.ids[row] } ?? false
+        guard !deleted[row], isTaken || knowledge.replaced.contains(batch.ids[row]) else { return }
+        if idsOfBatch.isEmpty { idsOfBatch = Set(batch.ids) }
         var twin = (batch.extras[row]?.multiplicity ?? 0) + 1
         func id() -> SampleID { ImportPlan.derivedID(batch, plan.kinds, row, multiplicity: twin) }
-        while try SampleLookup.find(id(), in: snapshot) != nil { twin += 1 }
+        while try idsOfBatch.contains(id()) || SampleLookup.find(id(), in: snapshot) != nil { twin += 1 }
+        idsOfBatch.insert(id())
         renumbered[row] = (id(), twin)
     }
 

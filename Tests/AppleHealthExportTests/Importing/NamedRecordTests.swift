@@ -101,6 +101,20 @@ struct NamedRecordTests {
         #expect(try values() == [100, 100, 100])
     }
 
+    @Test(
+        "Of equal records, each is the stored sample of its name, in whatever order they come",
+        arguments: [false, true])
+    func equalInAnyOrder(isReversed: Bool) throws {
+        try bench.take([Self.energy("100", "A")])
+        let both = [Self.energy("100", "A"), Self.energy("100", "B")]
+        #expect(try bench.take(isReversed ? both.reversed() : both).inserted == 1)
+        let later = [Self.energy("100", "A"), Self.energy("150", "B", written: 14)]
+        #expect(try bench.take(isReversed ? later.reversed() : later).replaced == 1)
+        #expect(try values() == [100, 150])
+        #expect(try bench.take([Self.energy("170", "A", written: 14), later[1]]).replaced == 1)
+        #expect(try values() == [150, 170])
+    }
+
     @Test("What was edited here lies over the later version, and what was deleted here stays away")
     func changedHere() throws {
         try bench.take([Self.energy("100", "A"), Self.energy("200", "B", day: 2)])
