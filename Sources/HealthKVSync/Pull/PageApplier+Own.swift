@@ -74,8 +74,13 @@ extension PageApplier {
         report.unchanged += 1
         try setLink(held.id, record, in: &txn)
         if link == nil { report.adopted += 1 }
-        // The peer already holds this version: do not send it again.
-        if record.isSame(as: held) { return try dropUnsent(waiting, in: &txn) }
+        if record.isSame(as: held) {
+            if let waiting, try isMadeTwice(record, held, waiting, in: &txn) {
+                return try raise(held, above: record, in: &txn)
+            }
+            // The peer already holds this version: do not send it again.
+            return try dropUnsent(waiting, in: &txn)
+        }
         if record.isStamped {
             if record.isNewer(than: held) { return try takeOver(record, held, waiting, in: &txn) }
         } else if let known = [link?.version, waiting?.version].compactMap(\.self).max() {
@@ -95,6 +100,29 @@ extension PageApplier {
         guard plan.plan(of: held.type)?.pushes ?? false else { return }
         if let waiting, waiting.version > record.number { return }
         try txn.enqueue(.save, of: held.id, version: held.version, held.clock, for: peer, above: record.number)
+    }
+
+    /// Returns `true` if this store made the waiting version twice. Its file was rolled back by a copy that nobody
+    /// noticed, and its clock was ahead, so it gave both nearly the same time. The peer shows the first, and the user
+    /// saw the second last.
+    private func isMadeTwice(
+        _ record: OwnRecord, _ held: Sample, _ waiting: PendingOperation, in txn: inout WriteTransaction
+    ) throws -> Bool {
+        guard waiting.kind == .save, held.clock.replica == txn.replica else { return false }
+        let (shown, known) = (stored(record.sample), stored(held))
+        // What was sent may have come back already, without what the peer does not keep.
+        return waiting.isSent ? !shown.isSameMeasurement(as: known) : !shown.isSameContent(as: known)
+    }
+
+    /// Makes the store's content the next version, and sends it.
+    private mutating func raise(_ held: Sample, above record: OwnRecord, in txn: inout WriteTransaction) throws {
+        try txn.appendAudit(.editReplaced, record.sample)
+        var raised = held
+        (raised.version, raised.modified) = (Sample.version(after: held.version), nil)
+        try txn.merge(raised)
+        let clock = try txn.sample(id: held.id)?.clock ?? held.clock
+        try txn.enqueue(.save, of: held.id, version: raised.version, clock, for: peer, above: record.number)
+        report.conflicts += 1
     }
 
     private func dropUnsent(_ waiting: PendingOperation?, in txn: inout WriteTransaction) throws {

@@ -392,4 +392,48 @@ struct RolledBackStoreTests {
         #expect(try pair.phone.info().epoch == epoch)
         try await pair.finish()
     }
+
+    /// The clock stands still as one does that was set back by a year: each change is given the next nanosecond.
+    @Test(
+        "C28: an edit that a rolled back store makes a second time, as the same version, is not taken for the first",
+        arguments: [true, false])
+    func sameVersionTwice(wasSent: Bool) async throws {
+        let folder = TemporaryFolder()
+        let clock = ManualClock()
+        let first = try Bench(.weightTracker, health: MemoryHealth(), clock: clock, store: try open(folder, clock))
+        try await first.engine.enable(first.peer)
+        let sample = try first.save(72)
+        try await first.sync()
+        try first.store.close()
+        let copy = try FileCopy(of: folder.path + "/store/data.mdb")
+        let lost = try Bench(.weightTracker, health: first.health, clock: clock, store: try open(folder, clock))
+        let edit = try lost.save(74, id: sample.id)
+        try await lost.sync()
+        #expect(lost.held == [74])
+        let version = try lost.store.blockingRead { try $0.sample(id: edit.id) }
+        try lost.store.close()
+        try copy.write(over: folder.path + "/store/data.mdb", keepsAttribute: false)
+        let bench = try Bench(.weightTracker, health: first.health, clock: clock, store: try open(folder, clock))
+        _ = try bench.save(75, id: sample.id)
+        let again = try bench.store.blockingRead { try $0.sample(id: edit.id) }
+        #expect(again?.version == version?.version && again?.modified == version?.modified)
+        if wasSent {
+            // A call that was given up.
+            try bench.write { txn in
+                for var waiting in try txn.pending(for: "health") {
+                    waiting.isSent = true
+                    _ = try txn.enqueue(waiting)
+                }
+            }
+        }
+        for _ in 0..<3 { try await bench.sync() }
+        #expect(bench.held == [75])
+        #expect(try bench.weights == [75])
+        #expect(try bench.pending.isEmpty)
+        try bench.finish()
+    }
+
+    private func open(_ folder: TemporaryFolder, _ clock: ManualClock) throws -> SampleStore {
+        try Bench.makeStore(clock, at: folder.path + "/store")
+    }
 }
