@@ -60,6 +60,10 @@ struct LiveRun {
             // Calls of HealthKit that were disturbed do not come again; the user opens the apps.
             for site in world.sites { try await world.engine(site).enterForeground() }
             world.note("nobody writes any more")
+            if world.needsComparing {
+                _ = try await comeToRest(world)
+                try await world.compare()
+            }
             findings = try await atRest(world)
         } catch { findings = ["\(error)"] }
         if !findings.isEmpty {
@@ -81,8 +85,8 @@ struct LiveRun {
         if !findings.isEmpty { exit(1) }
     }
 
-    /// Waits for rest, judges the state, and checks that the state does not change afterwards.
-    private func atRest(_ world: World) async throws -> [String] {
+    /// Waits for rest. Returns the traffic up to then.
+    private func comeToRest(_ world: World) async throws -> Traffic {
         let limit = world.clock.now.addingTimeInterval(patience)
         var (last, since) = (try world.traffic(), world.clock.now)
         while world.clock.now < since.addingTimeInterval(LiveRun.rest) {
@@ -92,6 +96,12 @@ struct LiveRun {
             let now = try world.traffic()
             if now != last { (last, since) = (now, world.clock.now) }
         }
+        return last
+    }
+
+    /// Waits for rest, judges the state, and checks that the state does not change afterwards.
+    private func atRest(_ world: World) async throws -> [String] {
+        let last = try await comeToRest(world)
         let findings = try world.findings()
         note(findings, world)
         let end = world.clock.now.addingTimeInterval(LiveRun.rest)
@@ -169,18 +179,25 @@ extension World {
         case 96..<97: breakCalls(site)
         case 97..<98: changeAccessToPart(site)
         case 98..<99: disturbWakeUps(site)
-        default: if random.chance(percent: 20) { try await restart(site) } else { rename(site) }
+        default:
+            switch random.number(0..<20) {
+            case 0..<4: try await restart { try site.reopen() }
+            case 4: try await restart { try await cloneStore() }
+            case 5: try await restart { try await reinstall(site) }
+            case 6: rebuild(site)
+            default: rename(site)
+            }
         }
     }
 
-    /// Ends and restarts the process of a device in the middle of its work.
-    private func restart(_ site: Site) async throws {
+    /// Ends and restarts the processes of the devices in the middle of their work. Engines hold the stores of their
+    /// neighbours, so all of them end.
+    private func restart(_ change: () async throws -> Void) async throws {
         for other in sites { await other.engine?.stop() }
-        try site.reopen()
-        // Engines hold the stores of their neighbours, so restart all.
+        try await change()
         forgetEngines()
         for other in sites { engine(other).start() }
-        note("the process of store\(site.number) ends, and all start again")
+        note("all processes end, and start again")
         count("restart")
     }
 }

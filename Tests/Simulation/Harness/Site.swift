@@ -39,12 +39,26 @@ final class Site {
     /// The types that this app writes, and syncs in both directions.
     let types: [SampleType]
 
+    /// How steps are imported from HealthKit: others write them, and the app only reads them.
+    var steps = TypePlan(.pull)
+    /// From when on the app imports steps, at the latest: it counts from when the sync was enabled.
+    var stepsFrom: Instant?
+
+    /// Whether steps leave the store once its neighbours have them.
+    var keepsStepsBriefly: Bool { steps.retention == .cache }
+
+    /// Whether the store must hold a sample of another app that its HealthKit holds, and no others.
+    func imports(_ type: SampleType, _ start: Instant) -> Bool {
+        guard type == .stepCount else { return true }
+        return !keepsStepsBriefly && stepsFrom.map { start >= $0 } ?? true
+    }
+
     static let weights: [SampleType] = [.bodyMass, .leanBodyMass]
     static let nutrients: [SampleType] = [.dietaryProtein, .dietaryCarbohydrates, .dietaryFatTotal]
     static let healthName: PeerID = "HealthKit"
     private var plan: SyncPlan {
         var plans = Dictionary(uniqueKeysWithValues: types.map { ($0, TypePlan(.both)) })
-        plans[.stepCount] = TypePlan(.pull)
+        plans[.stepCount] = steps
         return SyncPlan(types: plans)
     }
 
@@ -248,10 +262,18 @@ final class Site {
     }
 
     /// The samples of others in HealthKit.
-    func foreign() -> [SimulatedSample] {
+    func foreign() -> [SimulatedSample] { foreign { _, _ in true } }
+
+    /// The samples of others in HealthKit that the store must hold, too.
+    func wanted() throws -> [SimulatedSample] { try foreign { imports($0, try Instant($1.start)) } }
+
+    private func foreign(
+        where isMeant: (SampleType, SimulatedSample) throws -> Bool
+    ) rethrows -> [SimulatedSample] {
         guard let health, let app else { return [] }
-        return (types + [.stepCount]).flatMap { health.contents(of: $0.identifier) }
-            .filter { $0.source != app.bundle }
+        return try (types + [.stepCount]).flatMap { type in
+            try health.contents(of: type.identifier).filter { try $0.source != app.bundle && isMeant(type, $0) }
+        }
     }
 }
 

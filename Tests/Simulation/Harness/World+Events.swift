@@ -356,7 +356,7 @@ extension World {
         count("copy over a file")
     }
 
-    private func reinstall(_ site: Site) async throws {
+    func reinstall(_ site: Site) async throws {
         try lose(site, beside: [:])
         try site.replaceStore(by: nil, reinstalls: true)
         forgetEngines()
@@ -367,7 +367,7 @@ extension World {
 
     /// Sets up a device from another one's store. A copy from a device with HealthKit goes only to another such device,
     /// because a device without HealthKit would keep a queue for it.
-    private func cloneStore() async throws {
+    func cloneStore() async throws {
         let (from, to) = (random.pick(sites), random.pick(sites))
         guard from !== to, from.health == nil || to.health != nil else { return }
         let values = try from.values()

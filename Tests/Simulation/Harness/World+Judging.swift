@@ -50,13 +50,18 @@ extension World {
             }
             return
         }
+        try await compare()
+        try await comeToRest()
+    }
+
+    /// Compares all stores with their HealthKits.
+    func compare() async throws {
         for _ in 0..<2 {
             for site in sites where site.health != nil {
                 let report = try await engine(site).reconcile(Site.healthName)
                 note("store\(site.number) is compared with HealthKit: \(report)")
             }
         }
-        try await comeToRest()
     }
 
     private func comeToRest() async throws {
@@ -99,7 +104,8 @@ extension World {
             found += try health(of: site)
         }
         found += try differences()
-        for id in ledger.ids { found += try fate(of: id) }
+        let values = try sites.map { try $0.values() }
+        for id in ledger.ids { found += fate(of: id, values) }
         found += try findingsInMore()
         return found
     }
@@ -126,14 +132,15 @@ extension World {
 
     /// Linked stores must be equal to the last bit; all others must hold the same samples.
     private func differences() throws -> [String] {
-        var found: [String] = []
-        let contents = try sites.map { try content(of: $0) }
+        var found = try differencesOfSteps()
+        let isAnyCached = sites.contains(where: \.keepsStepsBriefly)
+        let contents = try sites.map { try content(of: $0, types) }
         for (number, site) in sites.enumerated().dropFirst() {
             let twin = parts.firstIndex(of: parts[number])!
             let (one, other) = (
                 try site.store.read { try $0.syncDigest() }, try sites[twin].store.read { try $0.syncDigest() }
             )
-            if one != other {
+            if one != other, !isAnyCached {
                 let samples = try sample(of: site, unlike: sites[twin]) + sample(of: sites[twin], unlike: site)
                 found.append("store\(number) and store\(twin) have different digests\(samples)")
             }
@@ -161,15 +168,37 @@ extension World {
         return ""
     }
 
-    private func content(of site: Site) throws -> [String] {
+    /// Steps are imported only, by each store as far back as it wants. Those that every store imports, all must hold
+    /// that keep them.
+    private func differencesOfSteps() throws -> [String] {
+        let keeping = sites.filter { !$0.keepsStepsBriefly }
+        // What only a store without its copies held, a neighbour that was put back does not regain.
+        let mayLack = keeping.count < sites.count && World.losses.contains { counts[$0, default: 0] > 0 }
+        guard let first = keeping.first, !mayLack else { return [] }
+        let from = sites.compactMap(\.stepsFrom).max()
+        let contents = try keeping.map { Set(try content(of: $0, [.stepCount], from: from)) }
+        return zip(keeping, contents).dropFirst().compactMap { site, content in
+            let difference = content.symmetricDifference(contents[0]).sorted()
+            if difference.isEmpty { return nil }
+            return "store\(site.number) and store\(first.number) differ in steps: \(difference.prefix(8))"
+        }
+    }
+
+    /// What happens to stores that may lose imports of which a neighbour keeps no copy.
+    private static let losses = [
+        "restore", "copy over a file", "fitting copy over a file", "reinstall", "clone", "silence",
+    ]
+
+    private func content(of site: Site, _ types: [SampleType], from: Instant? = nil) throws -> [String] {
         let foreign = Set(sites.flatMap { $0.foreign() }.map { $0.uuid.uuidString.lowercased() })
         // A copy may bring samples that the cloud never delivered, and their deletion reaches one part of the world
         // only.
         let isUntold = !tellsUnseenDeletions && counts["clone", default: 0] > 0
         let mayBePurged = counts["purge", default: 0] > 0 || isUntold
         return try site.store.read { txn in
-            try (types + [.stepCount]).flatMap { type in
+            try types.flatMap { type in
                 try txn.samples(SampleQuery(type, includeShadowed: true)).compactMap { sample in
+                    if let from, sample.start < from { return nil }
                     if ledger.entries[sample.id]?.isUnknowable ?? false { return nil }
                     // One part of the world may have read the deletion before it was purged, and the other not.
                     let isGone = !foreign.contains(sample.id.description.lowercased())
@@ -201,11 +230,11 @@ extension World {
         for id in held.keys where ledger.entries[id] == nil {
             found.append("HealthKit \(site.number) holds \(id), which nobody wrote")
         }
-        let foreign = Set(site.foreign().map { "\($0.uuid.uuidString.lowercased()) \($0.value)" })
+        let foreign = Set(try site.wanted().map { "\($0.uuid.uuidString.lowercased()) \($0.value)" })
         let imported = try site.store.read { txn in
             try (types + [.stepCount]).flatMap { try txn.samples(SampleQuery($0, includeShadowed: true)) }
                 .filter { sample in
-                    guard sample.origin == .imported else { return false }
+                    guard sample.origin == .imported, site.imports(sample.type, sample.start) else { return false }
                     // The store keeps samples that another store delivered, even if its own HealthKit lacks them: the
                     // other store's HealthKit may hold them, and a deletion purged before any store read it is unknown.
                     let link = try txn.link(peer: Site.healthName, sample: sample.id)
@@ -224,13 +253,12 @@ extension World {
     }
 
     /// Checks that the final state of a sample is a possible result of its user's acts.
-    private func fate(of id: SampleID) throws -> [String] {
+    private func fate(of id: SampleID, _ values: [[SampleID: Int]]) -> [String] {
         let entry = ledger.entries[id]!
         let possible = entry.possible
         if entry.isUnknowable { return [] }
-        return try sites.compactMap { site in
-            let value = try site.values()[id]
-            if let value {
+        return zip(sites, values).compactMap { site, values in
+            if let value = values[id] {
                 return possible.values.contains(value)
                     ? nil : "\(id): store\(site.number) holds \(value), not \(wanted(possible))"
             }

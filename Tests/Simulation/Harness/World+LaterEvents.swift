@@ -283,7 +283,7 @@ extension World {
     }
 
     /// Rebuilds Health's database from its samples: anchors become invalid, and deletions are forgotten.
-    private func rebuild(_ site: Site) {
+    func rebuild(_ site: Site) {
         guard let health = site.health else { return }
         // A comparison would treat samples that are still to arrive as deleted.
         syncCloud()

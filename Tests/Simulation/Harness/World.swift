@@ -37,6 +37,8 @@ final class World {
     let earliest: Instant?
     /// The date of the first sample of each HealthKit.
     let firstDate: Date
+    /// Draws how each store imports steps: the eighth set.
+    private var eighth: SeededGenerator
     /// Whether samples that only start before that date are refused, too.
     let earliestBoundsStarts: Bool
     /// Whether two people may edit one sample concurrently if only the cloud links their devices.
@@ -95,6 +97,8 @@ final class World {
     static let firstOfSixth: UInt64 = 1 << 42
     /// Seeds from here on may have a HealthKit that refuses samples from before a certain date.
     static let firstOfSeventh: UInt64 = 1 << 43
+    /// Seeds from here on may have stores that import only the latest steps, or keep them only until others have them.
+    static let firstOfEighth: UInt64 = 1 << 44
     private static let beginning = Date(timeIntervalSinceReferenceDate: 700_000_000)
 
     init(seed: UInt64, scratch: String, plant: Plant?, isLive: Bool = false) async throws {
@@ -123,6 +127,7 @@ final class World {
         let bound = !isLive && seed >= World.firstOfSeventh ? age.map { now.addingTimeInterval(-$0) } : nil
         earliest = try bound.map { try Instant($0) }
         firstDate = bound ?? World.beginning
+        eighth = SeededGenerator(seed: seed ^ 0xE16_47B5_E7E0_F5)
         types = Site.weights + (meetsMore ? [.workout] + Site.nutrients : [])
         SimulatedIdentifiers.seed(seed)
         var options = SimulationOptions()
@@ -152,6 +157,7 @@ final class World {
                     clock: clock, seed: seed, types: types, runs: isLive, isSmall: meetsLast))
         }
         drawLinks(healths)
+        if !isLive, seed >= World.firstOfEighth { drawImports() }
         note("\(count) stores, \(healths) HealthKits, links \(sites.map(\.links)), parts \(parts), \(options)")
         if let bound { note("HealthKit takes samples from \(bound) on") }
         // A visible sample at the beginning, so that a comparison can tell which samples are gone.
@@ -189,6 +195,16 @@ final class World {
         }
     }
 
+    /// Draws how far back each store imports steps, and whether it keeps them once its neighbours have them.
+    private func drawImports() {
+        for site in sites where site.health != nil {
+            site.steps.horizon = eighth.pick([.all, .all, .days(1), .days(3)])
+            let isCache = eighth.chance(percent: 30)
+            if isCache, !site.links.isEmpty { site.steps.retention = .cache }
+            note("store\(site.number) imports steps of \(site.steps.horizon), \(site.steps.retention)")
+        }
+    }
+
     private func link(_ one: Int, _ other: Int) {
         let kind = random.number(0..<3)
         if kind != 1, !sites[one].links.contains(other) { sites[one].links.append(other) }
@@ -198,11 +214,20 @@ final class World {
     /// Starts the app of a device for the first time: it requests access and enables all syncs.
     func begin(_ site: Site) async throws {
         let engine = engine(site)
+        noteHorizon(of: site)
         for peer in engine.peers {
             if peer == Site.healthName { try await engine.authorize(peer) }
             try await engine.enable(peer)
         }
         if isLive { engine.start() }
+    }
+
+    /// Notes from when on a store imports steps that enables its sync now. By a clock that is wrong by years, that may be
+    /// any time.
+    private func noteHorizon(of site: Site) {
+        guard case .days(let days) = site.steps.horizon, let now = try? Instant(clock.now) else { return }
+        let latest = max(now, site.skew.time(clock)) - Int64(days) * 86_400 * Instant.nanosecondsPerSecond
+        site.stepsFrom = max(site.stepsFrom ?? latest, site.skew.isYears ? .distantFuture : latest)
     }
 
     func engine(_ site: Site) -> SyncEngine { site.engine ?? site.start(sites, plant) }
