@@ -236,7 +236,9 @@ extension SyncPlan {
             state[type].history.choice = FeedHistory.Choice(
                 planned: item.horizon, requested: wanted == item.horizon ? nil : wanted,
                 time: wanted == .all ? nil : now)
-            let bound = wanted.bound(now)
+            // A clock that is wrong for a while does not narrow what was chosen by the right time.
+            let isAgain = horizon == nil && isPlanned
+            let bound = isAgain ? wanted.bound(now).widened(to: known.bound) : wanted.bound(now)
             if known.choice != nil, known.horizon == bound.horizon, known.skipped == bound.skipped { continue }
             if horizon == nil, isPlanned, case .skipped(let time, _) = bound, known.isPastBaseline {
                 // The clock was wrong, but the place in the feed needs no clock.

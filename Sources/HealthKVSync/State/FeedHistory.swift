@@ -16,6 +16,16 @@ struct FeedHistory: Codable, Sendable, Equatable {
 
         /// When the import of the existing history was skipped; `nil` if it was not.
         var skipped: Instant? { if case .skipped(let time, _) = self { time } else { nil } }
+
+        /// Returns the bound of the same kind that leaves out less.
+        func widened(to other: Bound) -> Bound {
+            switch (self, other) {
+            case (.from(let time), .from(let earlier)): .from(min(time, earlier))
+            case (.skipped(let time, let baseline), .skipped(let earlier, _)):
+                .skipped(at: min(time, earlier), baseline: baseline)
+            default: self
+            }
+        }
     }
 
     /// Where the place in a feed is, compared with the samples that a skipped import leaves out.

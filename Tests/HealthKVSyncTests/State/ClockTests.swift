@@ -236,6 +236,36 @@ struct ClockTests {
     }
 
     @Test(
+        "A clock that is not set for a while moves neither thirty days nor what is new",
+        arguments: [TypePlan.Horizon.days(30), .fromNowOn])
+    func horizonStays(horizon: TypePlan.Horizon) async throws {
+        var plan = SyncPlan.weightTracker
+        plan.types[.bodyMass]?.horizon = horizon
+        let bench = try Bench(plan)
+        fill(bench)
+        try await bench.engine.enable(bench.peer)
+        let session = try bench.engine.session(bench.peer)
+        if horizon == .days(30) { try await bench.sync() }
+        let held = try bench.weights.count
+        #expect(held == (horizon == .days(30) ? 30 : 0))
+        let before = try session.state()[.bodyMass].history
+        bench.clock.advance(seconds: 20 * 86_400 - Self.to1970)
+        try await bench.sync()
+        bench.clock.advance(seconds: Self.to1970)
+        // Entered late: for a day that the first import covered, or that came after the enabling.
+        let late = bench.clock.now - .days(horizon == .days(30) ? 45 : 15)
+        bench.health.save(
+            Sample(
+                .bodyMass, 60, .kilogram, from: late, to: late, source: Source(bundle: "scale", name: "Scale"),
+                origin: .imported))
+        try await bench.sync()
+        #expect(try bench.weights.count == held + 1)
+        let after = try session.state()[.bodyMass].history
+        #expect(after.horizon == before.horizon && after.skipped == before.skipped)
+        try bench.finish()
+    }
+
+    @Test(
         "What was asked for in place of the plan is asked for again, and a skipped import stays skipped",
         arguments: [year, -to1970])
     func askedFor(offset: Int) async throws {

@@ -222,8 +222,8 @@ final class World {
         if isLive { engine.start() }
     }
 
-    /// Notes from when on a store imports steps that enables its sync now. By a clock that is wrong by years, that may be
-    /// any time.
+    /// Notes from when on a store imports steps that enables its sync now. By a clock that is wrong by years, that may
+    /// be any time.
     private func noteHorizon(of site: Site) {
         guard case .days(let days) = site.steps.horizon, let now = try? Instant(clock.now) else { return }
         let latest = max(now, site.skew.time(clock)) - Int64(days) * 86_400 * Instant.nanosecondsPerSecond
@@ -332,7 +332,7 @@ final class World {
         let value = Double(ledger.newValue())
         let name = type.identifier.replacing("HKQuantityTypeIdentifier", with: "")
         try watch.record(name, value, type == .stepCount ? "count" : "kg", from: date)
-        note("watch writes \(name) \(value) on \(number)")
+        note("watch writes \(name) \(value) on \(number), from \(date)")
     }
 
     func close() {
