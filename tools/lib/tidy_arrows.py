@@ -10,7 +10,7 @@ ORDERS = {
     "Sources/AppleHealthExport/": ["Zlib", "Archive", "Reading", "Writing", "Mapping", "Importing"],
     "Sources/HealthKitSimulator/": ["Units", "Controls", "Apple/Values", "Records", "Apple/Objects", "Simulation", "Apple/Calls"],
     "tools/kvinspect/": ["Dates", "JSON", "Terminal", "Arguments", "Output", "Lines", "Stores", "Report", "Shells", "Verbs"],
-    "Sources/HealthKVSync/": ["Peer", "Plan", "State", "Calls", "Stores", "Session", "Pull", "Push", "Reconcile", "Engine", "Foundation"],
+    "Sources/HealthKVSync/": ["Peer", "Plan", "State", "Calls", "Stores", "Remote", "Session", "Pull", "Push", "Reconcile", "Engine", "Foundation"],
 }
 DECLARED = (r"(?m)^(?:(?:public|package|internal|final|indirect|nonisolated|@\w+(?:\([^)]*\))?)\s+)*"
             r"(?:struct|enum|class|actor|protocol|typealias)\s+(\w+)")

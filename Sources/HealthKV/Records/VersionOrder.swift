@@ -4,21 +4,29 @@ import HealthModel
 /// same in every store, so all of them keep the same version in whatever order they meet.
 ///
 /// A deletion has the order of its version and clock, and wins over a sample of the same order. Of two samples of the
-/// same order the one with the greater bytes wins (`Saving`).
-package struct VersionOrder: Comparable, Hashable, Sendable {
-    package let version: Int64
-    package let clock: ChangeClock
+/// same order the one with the greater canonical bytes wins.
+///
+/// ```swift
+/// let winner = theirs.order > ours.order ? theirs : ours
+/// ```
+public struct VersionOrder: Comparable, Hashable, Sendable {
+    /// The version of the sample, or of the edit that lies over it.
+    public let version: Int64
+    /// When the version was made, and by which replica.
+    public let clock: ChangeClock
 
-    package init(_ version: Int64, _ clock: ChangeClock?) { (self.version, self.clock) = (version, clock ?? .unknown) }
+    /// Creates the place of a version. A version without a clock is older than all with one.
+    public init(_ version: Int64, _ clock: ChangeClock?) { (self.version, self.clock) = (version, clock ?? .unknown) }
 
-    package static func < (left: VersionOrder, right: VersionOrder) -> Bool {
+    public static func < (left: VersionOrder, right: VersionOrder) -> Bool {
         left.version != right.version ? left.version < right.version : left.clock < right.clock
     }
 }
 
 extension Sample {
-    /// The place of the sample, or of the edit that lies over it, among the versions of the sample.
-    package var order: VersionOrder { VersionOrder(version, modified) }
+    /// The place of the sample, or of the edit that lies over it, among the versions of the sample: of two stores'
+    /// versions, the greater one is kept.
+    public var order: VersionOrder { VersionOrder(version, modified) }
 }
 
 extension Sample.Original {
@@ -30,5 +38,6 @@ extension Sample.Reversion {
 }
 
 extension DeletedSample {
-    package var order: VersionOrder { VersionOrder(version, modified) }
+    /// The place of the deletion among the versions of the sample. A deletion wins over a version of the same place.
+    public var order: VersionOrder { VersionOrder(version, modified) }
 }

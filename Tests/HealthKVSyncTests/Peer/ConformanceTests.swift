@@ -15,6 +15,16 @@ struct ConformanceTests {
         for finding in findings { Issue.record("\(finding)") }
     }
 
+    @Test("Another store, reached by messages") func remote() async throws {
+        let findings = await PeerConformance.run {
+            try ConformanceTests.trial { store in
+                let service = PeerService(store)
+                return RemotePeer(id: "other", wakeUps: { store.wakeUps(for: $0) }) { await service.answer($0, $1) }
+            }
+        }
+        for finding in findings { Issue.record("\(finding)") }
+    }
+
     @Test("A faulty peer is found out, by the rule that it breaks", arguments: PeerFault.allCases)
     func planted(fault: PeerFault) async {
         let findings = await PeerConformance.run {

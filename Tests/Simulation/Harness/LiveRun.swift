@@ -181,7 +181,11 @@ extension World {
         case 98..<99: disturbWakeUps(site)
         default:
             switch random.number(0..<20) {
-            case 0..<4: try await restart { try site.reopen() }
+            case 0..<4:
+                try await restart {
+                    try site.reopen()
+                    forgetEngines()
+                }
             case 4: try await restart { try await cloneStore() }
             case 5: try await restart { try await reinstall(site) }
             case 6: rebuild(site)
@@ -191,11 +195,10 @@ extension World {
     }
 
     /// Ends and restarts the processes of the devices in the middle of their work. Engines hold the stores of their
-    /// neighbours, so all of them end.
+    /// neighbours, so all of them end; the change forgets them, and may start some.
     private func restart(_ change: () async throws -> Void) async throws {
         for other in sites { await other.engine?.stop() }
         try await change()
-        forgetEngines()
         for other in sites { engine(other).start() }
         note("all processes end, and start again")
         count("restart")

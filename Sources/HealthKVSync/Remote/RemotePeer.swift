@@ -1,0 +1,134 @@
+import HealthKV
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A store of records behind a transport: a server, a daemon, another process. Each call becomes one message, and its
+/// result another; only the transport is left to the app.
+///
+/// ```swift
+/// let peer = RemotePeer(id: "server") { call, body in
+///     try await post(body, to: "https://sync.example.org/\(call.rawValue)")
+/// }
+/// ```
+///
+/// A server in Swift passes the messages to a ``PeerService``. Any other server answers them as `docs/PEERS.md` says.
+public struct RemotePeer: RecordPeer {
+    /// Sends a message and returns the answer. It throws if there is none, and may deliver a message twice.
+    public typealias Transport = @Sendable (_ call: RemoteCall, _ body: Data) async throws -> Data
+
+    /// The name under which the store keeps everything that it knows of the peer.
+    public let id: PeerID
+    /// How much the peer takes at once.
+    public let limits: PeerLimits
+    private let transport: Transport
+    private let signals: @Sendable (Set<SampleType>) -> AsyncStream<WakeUp>
+
+    /// Creates a peer from its transport.
+    ///
+    /// - Parameters:
+    ///   - id: The name under which the store keeps everything that it knows of the peer.
+    ///   - limits: How much the peer takes at once; by default 500 operations or samples in a message.
+    ///   - wakeUps: Signals that something may have changed there. By default there are none, and the plan's other
+    ///     triggers start the syncs.
+    ///   - transport: Sends a message and returns the answer.
+    public init(
+        id: PeerID, limits: PeerLimits = PeerLimits(operations: 500, page: 500),
+        wakeUps: @escaping @Sendable (Set<SampleType>) -> AsyncStream<WakeUp> = { _ in AsyncStream { $0.finish() } },
+        transport: @escaping Transport
+    ) {
+        (self.id, self.limits, self.transport, signals) = (id, limits, transport, wakeUps)
+    }
+
+    /// Always `available`: only a call shows whether the other side can be reached now.
+    public func availability() async -> PeerAvailability { .available }
+
+    /// Tells the other side who syncs with it, and asks who it is.
+    public func greet(_ greeting: PeerGreeting) async throws(PeerError) -> PeerGreeting? {
+        try await ask(.greet, greeting)
+    }
+
+    /// Asks what the other side remembers of the store.
+    public func meet(told: ChangeToken?) async throws(PeerError) -> PeerMemory? {
+        try await ask(.meet, RemoteArguments.Meeting(told: told))
+    }
+
+    /// Asks for the types that the other side holds samples of.
+    public func types() async throws(PeerError) -> Set<SampleType> { try await ask(.types, RemoteArguments.Nothing()) }
+
+    /// Asks for a page of the other side's changes.
+    public func pull(_ request: PullRequest) async throws(PeerError) -> PullPage { try await ask(.pull, request) }
+
+    /// Asks for a page of the other side's samples of a type, the latest first.
+    public func enumerate(_ request: EnumerationRequest) async throws(PeerError) -> EnumerationPage {
+        try await ask(.enumerate, request)
+    }
+
+    /// Asks for the digest of a window.
+    public func digest(of type: SampleType, in window: TimeRange) async throws(PeerError) -> SyncDigest? {
+        try await ask(.digest, RemoteArguments.Window(type: type, window: window))
+    }
+
+    /// Asks which deletions the other side has forgotten.
+    public func forgotten(among samples: [Sample], since token: [UInt8]) async throws(PeerError) -> Set<SampleID>? {
+        try await ask(.forgotten, RemoteArguments.Given(samples: samples, token: token))
+    }
+
+    /// Sends operations. Without an answer, each may have happened or not.
+    public func push(_ operations: [PushOperation]) async -> [PushOutcome] {
+        let reply: RemoteReply<[PushOutcome]>
+        do { reply = try await exchange(.push, operations) } catch {
+            return operations.map { _ in .unknown(reason: error.detail) }
+        }
+        switch reply {
+        case .value(let outcomes): return outcomes
+        case .failure(let error):
+            return operations.map { _ in
+                error.retryAfter.map { .busy(retryAfter: $0) } ?? .failed(reason: error.detail)
+            }
+        }
+    }
+
+    /// Tells the other side that the store durably holds everything up to a token.
+    public func acknowledge(_ token: [UInt8], of type: SampleType) async throws(PeerError) {
+        let _: RemoteArguments.Nothing = try await ask(
+            .acknowledge, RemoteArguments.Acknowledgement(token: token, type: type))
+    }
+
+    /// Signals what the app passed as `wakeUps`.
+    public func wakeUps(for types: Set<SampleType>) -> AsyncStream<WakeUp> { signals(types) }
+
+    /// Tells the other side that the app has disconnected it. It may not hear of that.
+    public func disconnected(from types: Set<SampleType>) async {
+        let _: RemoteReply<RemoteArguments.Nothing>? = try? await exchange(.disconnected, types)
+    }
+
+    private func ask<Value: Codable & Sendable>(
+        _ call: RemoteCall, _ arguments: some Encodable & Sendable
+    ) async throws(PeerError) -> Value {
+        switch try await exchange(call, arguments) as RemoteReply<Value> {
+        case .value(let value): return value
+        case .failure(let error): throw error
+        }
+    }
+
+    private func exchange<Value: Codable & Sendable>(
+        _ call: RemoteCall, _ arguments: some Encodable & Sendable
+    ) async throws(PeerError) -> RemoteReply<Value> {
+        let answer: Data
+        do {
+            answer = try await transport(call, try JSONEncoder().encode(arguments))
+        } catch let error as PeerError {
+            throw error
+        } catch {
+            // What the transport says may quote the message.
+            throw PeerError(.transient, "no answer to \(call.rawValue)")
+        }
+        do { return try JSONDecoder().decode(RemoteReply<Value>.self, from: answer) } catch {
+            throw PeerError(.badAnswer, "the answer to \(call.rawValue) cannot be read")
+        }
+    }
+}

@@ -1,0 +1,183 @@
+import Foundation
+import HealthKVSync
+import SyncSupport
+import Synchronization
+import TestSupport
+import Testing
+
+/// A line that loses, doubles and cuts messages.
+private final class BadLine: Sendable {
+    struct Cut: Error {}
+
+    private let random: Mutex<SeededGenerator>
+    /// The percentage of messages that something happens to.
+    let trouble = Mutex(0)
+    let counts = Mutex<[RemoteCall: Int]>([:])
+    private let service: PeerService<StorePeer>
+
+    init(_ service: PeerService<StorePeer>, seed: UInt64) {
+        self.service = service
+        random = Mutex(SeededGenerator(seed: seed))
+    }
+
+    func send(_ call: RemoteCall, _ body: Data) async throws -> Data {
+        counts.withLock { $0[call, default: 0] += 1 }
+        let percent = trouble.withLock { $0 }
+        let fate = random.withLock { $0.chance(percent: percent) ? $0.number(0..<4) : 4 }
+        if fate == 0 { throw Cut() }
+        if fate == 1 { _ = await service.answer(call, body) }
+        let answer = await service.answer(call, body)
+        if fate == 2 { throw Cut() }
+        return fate == 3 ? answer.prefix(answer.count / 2) : answer
+    }
+}
+
+@Suite("A store of records behind a transport")
+struct RemotePeerTests {
+    @Test("Two phones and a server lose and double nothing over lines that lose, double and cut messages")
+    func badLines() async throws {
+        let seed = UInt64.random(in: 0..<1 << 32)
+        print("seed \(seed)")
+        var random = SeededGenerator(seed: seed)
+        let clock = ManualClock()
+        let server = try Bench.makeStore(clock)
+        let phones = try (0..<2).map { _ in try Bench.makeStore(clock) }
+        let lines = phones.indices.map { number in
+            BadLine(
+                PeerService(StorePeer(server, id: "server", as: PeerID("phone\(number)"))), seed: seed &+ UInt64(number)
+            )
+        }
+        let engines = zip(phones, lines).map { phone, line in
+            Bench.makeEngine(
+                phone, [SyncPeer(RemotePeer(id: "server") { try await line.send($0, $1) }, plan: .everything)], clock)
+        }
+        for engine in engines { try await engine.enable("server") }
+        var wanted: [SampleID: Double] = [:]
+        for line in lines { line.trouble.withLock { $0 = 15 } }
+        for round in 0..<40 {
+            let phone = random.pick(phones)
+            if let id = wanted.keys.sorted().randomElement(using: &random), random.chance(percent: 40) {
+                // What another phone wrote last may not be here yet, and an edit must not race with it.
+                if try phone.blockingRead({ try $0.sample(id: id) })?.quantity.value == wanted[id] {
+                    wanted[id] = nil
+                    _ = try await phone.write { try $0.delete(id: id) }
+                }
+            } else {
+                let sample = Sample(
+                    .bodyMass, 50 + Double(round), .kilogram, at: clock.now, id: SampleID(using: &random))
+                _ = try await phone.write { try $0.save(sample) }
+                wanted[sample.id] = sample.quantity.value
+            }
+            for engine in engines { _ = try await engine.sync() }
+            clock.advance(seconds: 7_200)
+        }
+        for line in lines { line.trouble.withLock { $0 = 0 } }
+        for _ in 0..<4 {
+            clock.advance(seconds: 7_200)
+            for engine in engines { #expect(try await engine.sync()["server"]?.issue == nil) }
+        }
+        for store in phones + [server] {
+            let held = try store.blockingRead { try $0.samples(SampleQuery(.bodyMass, includeShadowed: true)) }
+            #expect(Dictionary(uniqueKeysWithValues: held.map { ($0.id, $0.quantity.value) }) == wanted)
+            #expect(try store.check().findings.isEmpty)
+            try store.close()
+        }
+        #expect(lines[0].counts.withLock { $0[.push] ?? 0 } > 10)
+    }
+
+    @Test("What goes wrong on the way is an error that the engine knows, and quotes nothing of the message")
+    func errors() async throws {
+        struct Quoting: Error, CustomStringConvertible {
+            let description: String
+        }
+        let operation = PushOperation(
+            sequence: 1, kind: .save(Sample(.bodyMass, 71.5, .kilogram, at: Instant(nanoseconds: 0), id: SampleID())))
+        let silent = RemotePeer(id: "server") { throw Quoting(description: String(decoding: $1, as: UTF8.self)) }
+        #expect(await silent.push([operation]) == [.unknown(reason: "no answer to push")])
+        await #expect(throws: PeerError(.transient, "no answer to types")) { try await silent.types() }
+        let locked = RemotePeer(id: "server") { _, _ in throw PeerError(.unauthorized, "the token has expired") }
+        await #expect(throws: PeerError(.unauthorized, "the token has expired")) {
+            try await locked.meet(told: nil)
+        }
+        let garbled = RemotePeer(id: "server") { _, _ in Data("71.5".utf8) }
+        await #expect(throws: PeerError(.badAnswer, "the answer to pull cannot be read")) {
+            try await garbled.pull(PullRequest(type: .every))
+        }
+        #expect(await garbled.push([operation]) == [.unknown(reason: "the answer to push cannot be read")])
+        let busy = RemotePeer(id: "server") { _, _ in
+            try JSONEncoder().encode(["failure": PeerError(.transient, "full", retryAfter: .seconds(7))])
+        }
+        #expect(await busy.push([operation]) == [.busy(retryAfter: .seconds(7))])
+        await busy.disconnected(from: [.bodyMass])
+    }
+
+    @Test("A service answers what it cannot read, and what its peer refuses, with an error") func refusals()
+        async throws
+    {
+        let store = try Bench.makeStore(ManualClock())
+        let service = PeerService(StorePeer(store, id: "server", as: "phone"))
+        for call in RemoteCall.allCases {
+            let answer = String(decoding: await service.answer(call, Data("7".utf8)), as: UTF8.self)
+            let isRead = call == .types || call == .meet
+            #expect(answer.contains("the message cannot be read") == !isRead || isRead, "\(call): \(answer)")
+        }
+        let peer = RemotePeer(id: "server") { await service.answer($0, $1) }
+        await #expect(throws: PeerError.self) { try await peer.pull(PullRequest(type: .every, token: [1, 2, 3])) }
+        #expect(try await peer.types() == [])
+        try store.close()
+        let error = await #expect(throws: PeerError.self) { try await peer.pull(PullRequest(type: .every)) }
+        #expect(error?.code == .unavailable)
+    }
+
+    /// A message and its answer, as a server in another language reads and writes them.
+    struct Form: Sendable, CustomTestStringConvertible {
+        let call: RemoteCall
+        let message, answer: String
+        let ask: @Sendable (RemotePeer) async throws -> String
+        var testDescription: String { call.rawValue }
+    }
+
+    private static let forms = [
+        Form(call: .meet, message: "{}", answer: #"{"value":null}"#) { "\(try await $0.meet(told: nil) == nil)" },
+        Form(call: .types, message: "{}", answer: #"{"value":["HKQuantityTypeIdentifierBodyMass"]}"#) {
+            "\(try await $0.types() == [.bodyMass])"
+        },
+        Form(
+            call: .acknowledge, message: #"{"token":[1,2],"type":"*"}"#, answer: #"{"value":{}}"#
+        ) {
+            try await $0.acknowledge([1, 2], of: .every)
+            return "true"
+        },
+        Form(
+            call: .digest,
+            message: #"{"type":"HKQuantityTypeIdentifierBodyMass","window":{"from":"2001-01-01T00:00:00Z","#
+                + #""to":"2001-01-01T00:00:00.000000001Z"}}"#,
+            answer: #"{"value":{"count":3,"sum":5}}"#
+        ) {
+            let window = TimeRange(from: Instant(nanoseconds: 0), to: Instant(nanoseconds: 1))
+            return "\(try await $0.digest(of: .bodyMass, in: window) == SyncDigest(count: 3, sum: 5))"
+        },
+        Form(call: .forgotten, message: #"{"samples":[],"token":[7]}"#, answer: #"{"value":[]}"#) {
+            "\(try await $0.forgotten(among: [], since: [7]) == [])"
+        },
+        Form(call: .push, message: "[]", answer: #"{"value":[]}"#) { "\(await $0.push([]) == [])" },
+        Form(call: .disconnected, message: #"["*"]"#, answer: #"{"value":{}}"#) {
+            await $0.disconnected(from: [.every])
+            return "true"
+        },
+    ]
+
+    @Test("Each message and each answer keeps its JSON", arguments: forms) func keepsForm(_ form: Form) async throws {
+        let sent = Mutex("")
+        let peer = RemotePeer(id: "server") { call, body in
+            #expect(call == form.call)
+            let object = try JSONSerialization.jsonObject(with: body, options: .fragmentsAllowed)
+            let sorted = try JSONSerialization.data(
+                withJSONObject: object, options: [.sortedKeys, .fragmentsAllowed, .withoutEscapingSlashes])
+            sent.withLock { $0 = String(decoding: sorted, as: UTF8.self) }
+            return Data(form.answer.utf8)
+        }
+        #expect(try await form.ask(peer) == "true")
+        #expect(sent.withLock { $0 } == form.message)
+    }
+}
