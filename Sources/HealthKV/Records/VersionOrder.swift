@@ -7,7 +7,7 @@ import HealthModel
 /// same order the one with the greater canonical bytes wins.
 ///
 /// ```swift
-/// let winner = theirs.order > ours.order ? theirs : ours
+/// func winner(_ ours: Sample, _ theirs: Sample) -> Sample { theirs.order > ours.order ? theirs : ours }
 /// ```
 public struct VersionOrder: Comparable, Hashable, Sendable {
     /// The version of the sample, or of the edit that lies over it.

@@ -11,7 +11,7 @@ import HealthKV
 ///
 /// ```swift
 /// let service = PeerService(StorePeer(store, id: "server"))
-/// let answer = await service.answer(.pull, body)
+/// let peer = RemotePeer(id: "server") { call, body in await service.answer(call, body) }
 /// ```
 ///
 /// A ``StorePeer`` remembers who greeted, so keep one service for each device.

@@ -10,8 +10,10 @@ import HealthKV
 /// result another; only the transport is left to the app.
 ///
 /// ```swift
-/// let peer = RemotePeer(id: "server") { call, body in
-///     try await post(body, to: "https://sync.example.org/\(call.rawValue)")
+/// import Foundation
+///
+/// func peer(post: @escaping @Sendable (_ path: String, _ body: Data) async throws -> Data) -> RemotePeer {
+///     RemotePeer(id: "server") { call, body in try await post("/sync/\(call.rawValue)", body) }
 /// }
 /// ```
 ///
