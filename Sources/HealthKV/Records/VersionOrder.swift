@@ -4,11 +4,8 @@ import HealthModel
 /// same in every store, so all of them keep the same version in whatever order they meet.
 ///
 /// A deletion has the order of its version and clock, and wins over a sample of the same order. Of two samples of the
-/// same order the one with the greater canonical bytes wins.
-///
-/// ```swift
-/// func winner(_ ours: Sample, _ theirs: Sample) -> Sample { theirs.order > ours.order ? theirs : ours }
-/// ```
+/// same order the one with the greater canonical bytes wins, and an edit over an import is merged apart from the
+/// import: ``WriteTransaction/merge(_:)-(Sample)`` decides all of this.
 public struct VersionOrder: Comparable, Hashable, Sendable {
     /// The version of the sample, or of the edit that lies over it.
     public let version: Int64
@@ -24,8 +21,7 @@ public struct VersionOrder: Comparable, Hashable, Sendable {
 }
 
 extension Sample {
-    /// The place of the sample, or of the edit that lies over it, among the versions of the sample: of two stores'
-    /// versions, the greater one is kept.
+    /// The place of the sample, or of the edit that lies over it, among the versions of the sample.
     public var order: VersionOrder { VersionOrder(version, modified) }
 }
 

@@ -37,7 +37,8 @@ struct OwnRecord {
     }
 
     /// Returns `true` if the peer shows the version that the store holds, even if the peer altered its content. A
-    /// replica makes each version of a sample once, and the copy that comes back is slightly older.
+    /// replica makes each version of a sample once, unless its file was rolled back; and the copy that comes back is
+    /// slightly older.
     func isSame(as held: Sample) -> Bool {
         guard isStamped, let other = held.modified, sample.version == held.version, clock.replica == other.replica
         else { return false }

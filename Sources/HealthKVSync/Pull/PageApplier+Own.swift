@@ -75,7 +75,7 @@ extension PageApplier {
         try setLink(held.id, record, in: &txn)
         if link == nil { report.adopted += 1 }
         if record.isSame(as: held) {
-            if let waiting, try isMadeTwice(record, held, waiting, in: &txn) {
+            if let waiting, isMadeTwice(record, held, waiting) {
                 return try raise(held, above: record, in: &txn)
             }
             // The peer already holds this version: do not send it again.
@@ -104,14 +104,9 @@ extension PageApplier {
 
     /// Returns `true` if this store made the waiting version twice. Its file was rolled back by a copy that nobody
     /// noticed, and its clock was ahead, so it gave both nearly the same time. The peer shows the first, and the user
-    /// saw the second last.
-    private func isMadeTwice(
-        _ record: OwnRecord, _ held: Sample, _ waiting: PendingOperation, in txn: inout WriteTransaction
-    ) throws -> Bool {
-        guard waiting.kind == .save, held.clock.replica == txn.replica else { return false }
-        let (shown, known) = (stored(record.sample), stored(held))
-        // What was sent may have come back already, without what the peer does not keep.
-        return waiting.isSent ? !shown.isSameMeasurement(as: known) : !shown.isSameContent(as: known)
+    /// saw the second last. A version that another store brought was not made here.
+    private func isMadeTwice(_ record: OwnRecord, _ held: Sample, _ waiting: PendingOperation) -> Bool {
+        waiting.kind == .save && !waiting.isReceived && !stored(record.sample).isSameContent(as: stored(held))
     }
 
     /// Makes the store's content the next version, and sends it.

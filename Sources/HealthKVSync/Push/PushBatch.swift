@@ -177,9 +177,11 @@ extension PushBatch.Conditions {
 
     /// Returns `true` if the peer may have had the sample: the operation may have been sent, another store wrote or
     /// brought the sample, or the operation was queued before the store was opened. In the last case, the file may be
-    /// an older state that was put back without being noticed, and a later state may have sent the sample.
+    /// an older state that was put back without being noticed, and a later state may have sent the sample. Such a state
+    /// may even have made the same version, if clocks do not follow the time because one was ahead.
     fileprivate func mayBeKnown(_ operation: PendingOperation, _ sample: Sample) -> Bool {
-        operation.isSent || operation.isReceived || sample.clock.replica != writer || operation.sequence >> 32 <= opened
+        operation.isSent || operation.isReceived || sample.clock.replica != writer
+            || operation.sequence >> 32 <= opened || sample.clock.time > now + Instant.nanosecondsPerSecond
     }
 
     fileprivate func pushes(_ type: SampleType) -> Bool { plan.plan(of: type)?.pushes ?? false }

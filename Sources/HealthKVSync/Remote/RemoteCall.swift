@@ -31,10 +31,21 @@ enum RemoteReply<Value: Codable & Sendable>: Codable, Sendable {
 
     private enum CodingKeys: CodingKey { case value, failure }
 
+    /// An error as it was sent, perhaps with a code that came after this release.
+    private struct Failure: Decodable {
+        var code: String
+        var detail: String
+        var retryAfter: Duration?
+
+        var error: PeerError {
+            PeerError(PeerError.Code(rawValue: code) ?? .transient, detail, retryAfter: retryAfter)
+        }
+    }
+
     init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
-        if let error = try fields.decodeIfPresent(PeerError.self, forKey: .failure) {
-            self = .failure(error)
+        if let failure = try fields.decodeIfPresent(Failure.self, forKey: .failure) {
+            self = .failure(failure.error)
         } else if fields.contains(.value), try fields.decodeNil(forKey: .value),
             let nothing = (Value.self as? any ExpressibleByNilLiteral.Type)?.init(nilLiteral: ()) as? Value
         {

@@ -74,24 +74,30 @@ public struct RemotePeer: RecordPeer {
         try await ask(.digest, RemoteArguments.Window(type: type, window: window))
     }
 
-    /// Asks which deletions the other side has forgotten.
+    /// Asks which deletions the other side has forgotten, in messages of the size that it takes.
     public func forgotten(among samples: [Sample], since token: [UInt8]) async throws(PeerError) -> Set<SampleID>? {
-        try await ask(.forgotten, RemoteArguments.Given(samples: samples, token: token))
+        var forgotten: Set<SampleID> = []
+        var rest = samples[...]
+        repeat {
+            let part = Array(rest.prefix(limits.page ?? .max))
+            rest = rest.dropFirst(part.count)
+            let arguments = RemoteArguments.Given(samples: part, token: token)
+            guard let found: Set<SampleID> = try await ask(.forgotten, arguments) else { return nil }
+            forgotten.formUnion(found)
+        } while !rest.isEmpty
+        return forgotten
     }
 
-    /// Sends operations. Without an answer, each may have happened or not.
+    /// Sends operations. Without an answer, each may have happened or not. If the other side cannot read a message, the
+    /// operations are sent one by one, so that it refuses only those that it does not know.
     public func push(_ operations: [PushOperation]) async -> [PushOutcome] {
-        let reply: RemoteReply<[PushOutcome]>
-        do { reply = try await exchange(.push, operations) } catch {
-            return operations.map { _ in .unknown(reason: error.detail) }
-        }
-        switch reply {
-        case .value(let outcomes): return outcomes
-        case .failure(let error):
-            return operations.map { _ in
-                error.retryAfter.map { .busy(retryAfter: $0) } ?? .failed(reason: error.detail)
-            }
-        }
+        let error: PeerError
+        do { return try await ask(.push, operations) } catch let caught { error = caught }
+        guard error.code == .invalid else { return operations.map { _ in error.outcome } }
+        guard operations.count > 1 else { return operations.map { _ in .refused(reason: error.detail) } }
+        var outcomes: [PushOutcome] = []
+        for operation in operations { outcomes += await push([operation]) }
+        return outcomes
     }
 
     /// Tells the other side that the store durably holds everything up to a token.
@@ -131,6 +137,20 @@ public struct RemotePeer: RecordPeer {
         }
         do { return try JSONDecoder().decode(RemoteReply<Value>.self, from: answer) } catch {
             throw PeerError(.badAnswer, "the answer to \(call.rawValue) cannot be read")
+        }
+    }
+}
+
+extension PeerError {
+    /// What the error means for operations that were to be sent.
+    fileprivate var outcome: PushOutcome {
+        if let retryAfter { return .busy(retryAfter: retryAfter) }
+        return switch code {
+        case .notDetermined, .unauthorized: .parked(.unauthorized)
+        case .locked: .parked(.locked)
+        case .unavailable, .restricted: .parked(.unavailable)
+        case .tokenExpired, .wentBackwards, .readerWentBackwards, .invalid, .transient, .badAnswer, .nameTaken:
+            .unknown(reason: detail)
         }
     }
 }

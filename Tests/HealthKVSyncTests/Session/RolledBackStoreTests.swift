@@ -393,19 +393,23 @@ struct RolledBackStoreTests {
         try await pair.finish()
     }
 
-    /// The clock stands still as one does that was set back by a year: each change is given the next nanosecond.
+    enum SecondEdit: CaseIterable { case waits, wasSent, precedesPull }
+
+    /// The clock was a year ahead once, so each change is given the next nanosecond.
     @Test(
         "C28: an edit that a rolled back store makes a second time, as the same version, is not taken for the first",
-        arguments: [true, false])
-    func sameVersionTwice(wasSent: Bool) async throws {
+        arguments: SecondEdit.allCases)
+    func sameVersionTwice(edit second: SecondEdit) async throws {
         let folder = TemporaryFolder()
         let clock = ManualClock()
+        clock.advance(seconds: 365 * 86_400)
         let first = try Bench(.weightTracker, health: MemoryHealth(), clock: clock, store: try open(folder, clock))
         try await first.engine.enable(first.peer)
         let sample = try first.save(72)
         try await first.sync()
         try first.store.close()
         let copy = try FileCopy(of: folder.path + "/store/data.mdb")
+        clock.advance(seconds: -365 * 86_400)
         let lost = try Bench(.weightTracker, health: first.health, clock: clock, store: try open(folder, clock))
         let edit = try lost.save(74, id: sample.id)
         try await lost.sync()
@@ -417,7 +421,7 @@ struct RolledBackStoreTests {
         _ = try bench.save(75, id: sample.id)
         let again = try bench.store.blockingRead { try $0.sample(id: edit.id) }
         #expect(again?.version == version?.version && again?.modified == version?.modified)
-        if wasSent {
+        if second == .wasSent {
             // A call that was given up.
             try bench.write { txn in
                 for var waiting in try txn.pending(for: "health") {
@@ -426,7 +430,15 @@ struct RolledBackStoreTests {
                 }
             }
         }
-        for _ in 0..<3 { try await bench.sync() }
+        if second == .precedesPull {
+            bench.health.set(failure: { _ in PeerError(.transient, "not now") })
+            try await bench.sync()
+            bench.health.set(failure: nil)
+        }
+        for _ in 0..<3 {
+            bench.clock.advance(seconds: 3_600)
+            try await bench.sync()
+        }
         #expect(bench.held == [75])
         #expect(try bench.weights == [75])
         #expect(try bench.pending.isEmpty)

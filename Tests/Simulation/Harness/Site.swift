@@ -47,7 +47,8 @@ final class Site {
     /// Whether steps leave the store once its neighbours have them.
     var keepsStepsBriefly: Bool { steps.retention == .cache }
 
-    /// Whether the store must hold a sample of another app that its HealthKit holds, and no others.
+    /// Whether the store must hold a sample of another app if its HealthKit does, and only then. Other samples that it
+    /// holds, a neighbour may have brought.
     func imports(_ type: SampleType, _ start: Instant) -> Bool {
         guard type == .stepCount else { return true }
         return !keepsStepsBriefly && stepsFrom.map { start >= $0 } ?? true

@@ -56,7 +56,8 @@ public struct StepsDashboard: Sendable {
                 let sum = sums[day] ?? 0
                 last = last.suffix(6) + [sum]
                 content.days.append((day, sum, last.count == 7 ? last.reduce(0, +) / 7 : nil))
-                content.streak = sum >= goal ? content.streak + 1 : 0
+                let isToday = calendar.isDate(day, inSameDayAs: now)
+                content.streak = sum >= goal ? content.streak + 1 : isToday ? content.streak : 0
                 day = calendar.date(byAdding: .day, value: 1, to: day)!
             }
             content.byHour = hours.map { $0 / Double(max(1, content.days.count)) }
