@@ -174,11 +174,12 @@ extension World {
     /// Steps are imported only, by each store as far back as it wants. Those that every store imports, all must hold
     /// that keep them.
     private func differencesOfSteps() throws -> [String] {
-        let keeping = sites.filter { !$0.keepsStepsBriefly && $0.stepsFrom != .distantFuture }
+        let keeping = sites.filter { !$0.keepsStepsBriefly }
         // What only a store without its copies held, a neighbour that was put back does not regain.
         let mayLack = keeping.count < sites.count && World.losses.contains { counts[$0, default: 0] > 0 }
         guard let first = keeping.first, !mayLack else { return [] }
-        let from = keeping.compactMap(\.stepsFrom).max()
+        // A store passes on what it imports, also if it keeps none of it.
+        let from = sites.compactMap(\.stepsFrom).max()
         let contents = try keeping.map { Set(try content(of: $0, [.stepCount], from: from)) }
         return zip(keeping, contents).dropFirst().compactMap { site, content in
             let difference = content.symmetricDifference(contents[0]).sorted()
