@@ -38,9 +38,26 @@ extension ImportJob {
     }
 
     static func advance(job name: String, in txn: inout WriteTransaction) throws {
+        try advance(job: name, to: try position(of: name, in: txn.snapshot) + 1, in: &txn)
+    }
+
+    /// Sets the position of a job, unless it is further on already.
+    static func advance(job name: String, to position: Int, in txn: inout WriteTransaction) throws {
+        guard try position > ImportJob.position(of: name, in: txn.snapshot) else { return }
         let key = ImportJob.key(name, txn.state.header.hashKey)
-        let job = ImportJob(name: name, position: try position(of: name, in: txn.snapshot) + 1)
+        let job = ImportJob(name: name, position: position)
         try txn.put(.upkeep, key, job.value(key: key, stamp: txn.stamp))
+    }
+
+    static func all(in snapshot: Snapshot) throws -> [ImportJob] {
+        var jobs: [ImportJob] = []
+        var cursor = try snapshot.view.cursor(snapshot.tables[.upkeep])
+        var found = try cursor.seek([UpkeepKind.importJob])
+        while found, cursor.key.copied().first == UpkeepKind.importJob {
+            jobs.append(try ImportJob(cursor.value, key: cursor.key.copied()))
+            found = try cursor.next()
+        }
+        return jobs
     }
 
     /// Removes the record of a job.

@@ -65,4 +65,16 @@ extension HistoryRun {
 extension WriteTransaction {
     /// Counts one more batch of an import as stored.
     package mutating func countBatch(of job: String) throws { try ImportJob.advance(job: job, in: &self) }
+
+    /// Counts at least so many batches of an import as stored, as in another copy of the store.
+    package mutating func advanceImport(of job: String, to position: Int) throws {
+        try ImportJob.advance(job: job, to: position, in: &self)
+    }
+}
+
+extension SampleReading where Self: ~Copyable {
+    /// The imports that are not finished, and how many batches of each are stored.
+    package func unfinishedImports() throws -> [(job: String, position: Int)] {
+        try ImportJob.all(in: snapshot).map { ($0.name, $0.position) }
+    }
 }

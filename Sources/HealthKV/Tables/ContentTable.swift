@@ -70,6 +70,26 @@ enum ContentTable {
         return try NameTable.sample(row, content.lane.type, in: snapshot)
     }
 
+    static func forEach(
+        skippingDamage: Bool, in snapshot: Snapshot, _ body: (Sample, Instant) throws -> Void
+    ) throws {
+        var cursor = try snapshot.view.cursor(snapshot.tables[.upkeep])
+        var found = try cursor.seek([UpkeepKind.deletedContent])
+        while found, cursor.key.copied().first == UpkeepKind.deletedContent {
+            let key = cursor.key.copied()
+            var kept: (Sample, Instant)?
+            do {
+                let content = try DeletedContent(cursor.value, key: key)
+                if let row = try row(of: content, in: snapshot), ContentTable.key(row.id) == key {
+                    let sample = try NameTable.sample(row, content.lane.type, in: snapshot)
+                    kept = (sample, Instant(nanoseconds: content.time))
+                }
+            } catch  where skippingDamage && StoreError.isDamage(error) {}
+            if let kept { try body(kept.0, kept.1) }
+            found = try cursor.next()
+        }
+    }
+
     private static func row(of content: DeletedContent, in snapshot: Snapshot) throws -> StoredRow? {
         let key = ChunkKey(lane: content.lane, lower: .least).bytes
         let hot = try HotChunk(content.hot.rawBytes, key: key.rawBytes)
@@ -109,9 +129,13 @@ enum ContentTable {
         // If the store has no room, keep nothing: the deletion makes room.
         guard txn.state.contentsKept < DeletedContent.mostAtOnce, txn.state.refusal == nil else { return }
         txn.state.contentsKept += 1
-        let time = txn.environment.now().nanoseconds
-        let content = DeletedContent(found.row, found.lane, txn.environment.encoder, stamp: txn.stamp, time: time)
-        let key = ContentTable.key(found.row.id)
+        try put(found.row, found.lane, time: txn.environment.now().nanoseconds, in: &txn)
+    }
+
+    /// Writes the content of a row that was deleted at a time.
+    static func put(_ row: StoredRow, _ lane: Lane, time: Int64, in txn: inout WriteTransaction) throws {
+        let content = DeletedContent(row, lane, txn.environment.encoder, stamp: txn.stamp, time: time)
+        let key = ContentTable.key(row.id)
         try txn.put(.upkeep, key, content.value(key: key, stamp: txn.stamp))
     }
 
@@ -141,5 +165,14 @@ enum ContentTable {
             return try sources.contains(NameTable.revision(row.revision, in: snapshot).sourceNumber)
         }
         for key in old { try txn.remove(.upkeep, key) }
+    }
+}
+
+extension SampleReading where Self: ~Copyable {
+    /// Calls `body` with each deleted sample whose content is kept, and with the time of its deletion.
+    ///
+    /// - Parameter skippingDamage: whether to leave out contents that cannot be read.
+    package func forEachDeletedContent(skippingDamage: Bool, _ body: (Sample, Instant) throws -> Void) throws {
+        try ContentTable.forEach(skippingDamage: skippingDamage, in: snapshot, body)
     }
 }

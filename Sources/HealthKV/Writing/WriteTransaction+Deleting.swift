@@ -52,6 +52,23 @@ extension WriteTransaction {
         }
     }
 
+    /// Keeps the content of a deleted sample, as another copy of the store kept it, so that the deletion can be undone
+    /// here as well. Does nothing if the sample is not deleted here in this version or a later one.
+    package mutating func keepDeletedContent(_ sample: Sample, deletedAt time: Instant) throws {
+        try sample.validate()
+        guard let tombstone = try TombstoneTable.tombstone(sample.id, in: snapshot),
+            sample.version <= tombstone.version, try ContentTable.content(sample.id, in: snapshot) == nil
+        else { return }
+        try checkRoom()
+        try whole { txn in
+            let type = try NameTable.number(of: sample.type, in: &txn)
+            let clock = sample.modified ?? tombstone.clock
+            let row = try Saving.row(sample, clock: clock, keepingDerivedID: nil, type: type, in: &txn)
+            let lane = Lane(type: type, duration: row.durationClass)
+            try ContentTable.put(row, lane, time: time.nanoseconds, in: &txn)
+        }
+    }
+
     /// Merges a deletion as another store recorded it, with the given version and clock. It wins over a sample that is
     /// not greater: compares the version, then the clock, and at a tie the deletion wins over the content (SEMANTICS
     /// C1). Returns `true` if anything changed.

@@ -175,6 +175,33 @@ import TestSupport
         try store.close()
     }
 
+    @Test("A journal that looks like a long frame everywhere does not hold up opening", .timeLimit(.minutes(1)))
+    func framesEverywhere() throws {
+        let store = try filled(30)
+        let copy = try killedCopy()
+        let file = copy + "/" + StoreFiles.journal
+        let known = try #require(try self.known(store))
+        let (end, size) = (known.offset, 192 << 10)
+        var bytes = Array(FileSystem.bytes(of: file).prefix(size))
+        var writer = ByteWriter()
+        // A frame that follows and is not whole, and behind it later ones, each to the end of the file.
+        for (number, offset) in stride(from: end, to: size - 40, by: 40).enumerated() {
+            writer.append(1 as UInt64)
+            writer.append(known.chain)
+            writer.append(UInt64(size - offset - 8))
+            writer.append(known.last + 1 + UInt64(number))
+            writer.append(known.base)
+        }
+        bytes.replaceSubrange(end..<end + writer.bytes.count, with: writer.bytes)
+        FileSystem.write(bytes, to: file)
+        expectError(.damaged) {
+            let opened = try SampleStore.open(at: copy, options: Self.options())
+            _ = try values(opened)
+        }
+        #expect(try !SampleStore.check(at: copy).isClean)
+        try store.close()
+    }
+
     /// Makes the checksums of all frames right again, as somebody who forges them does.
     private static func sign(_ bytes: inout [UInt8], _ end: Int) {
         var (offset, before) = (0, bytes.rawBytes.word(8))

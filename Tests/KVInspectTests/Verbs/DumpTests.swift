@@ -70,6 +70,53 @@ struct DumpTests {
         try bench.expectClean("T")
     }
 
+    @Test("What was deleted can be undeleted in a store that a whole dump was loaded into")
+    func deletedComesBack() throws {
+        let store = try SampleStore.open(at: bench.path("S"))
+        let imported = try #require(try store.read { try $0.samples(of: .stepCount) }.first).id
+        let own = Sample.weight(
+            Quantity(81.25, .kilogram), at: Instant(nanoseconds: 1_700_000_000_000_000_000), note: "before the run")
+        try store.write { transaction in
+            try transaction.save(own, orThrow: true)
+            _ = try transaction.delete(id: own.id)
+            _ = try transaction.hide(id: imported)
+        }
+        let group = SampleBatch()
+        try store.importBatch(group, job: "history")
+        try store.importBatch(group, job: "history")
+        try store.close()
+        let all = try bench.run("dump", "S", "--all").output
+        try bench.load("T", all)
+        #expect(try bench.run("dump", "T", "--all").output.contains(#""note":"before the run""#))
+        // A second load changes nothing, and neither does an earlier position.
+        try bench.load("T", all.replacingOccurrences(of: #""batches":2"#, with: #""batches":1"#))
+        try bench.expectClean("T")
+        let (before, after) = (
+            try SampleStore.open(at: bench.path("S")), try SampleStore.open(at: bench.path("T"))
+        )
+        #expect(try after.importPosition(of: "history") == 2)
+        for id in [own.id, imported] {
+            let expected = try #require(try before.write { try $0.undelete(id: id) })
+            let undeleted = try #require(try after.write { try $0.undelete(id: id) })
+            #expect(undeleted.quantity == expected.quantity && undeleted.start == expected.start)
+            #expect(undeleted.version == expected.version && undeleted.source == expected.source)
+            #expect(undeleted.origin == expected.origin && undeleted.local == expected.local)
+        }
+        try before.close()
+        try after.close()
+        try bench.expectClean("T")
+    }
+
+    @Test("The content of a sample that lives in the loaded store is not kept")
+    func contentOfTheLiving() throws {
+        let lines = try bench.run("dump", "S").output.split(separator: "\n")
+        let line = try #require(lines.first { $0.contains(Fixture.weight) })
+        let state = #"{"state":{"kind":"content","time":"2024-06-02T00:00:00Z","content":\#(line)}}"#
+        try bench.load("S", state)
+        #expect(try !bench.run("dump", "S", "--all").output.contains(#""kind":"content""#))
+        try bench.expectClean("S")
+    }
+
     @Test("--all adds sync state in separate lines, and load restores it")
     func syncState() throws {
         let store = try SampleStore.open(at: bench.path("S"))

@@ -11,6 +11,8 @@ enum StateEntry: Sendable {
     case total(DailyTotal)
     case audit(event: String, sample: SampleID, displaced: [UInt8], time: Instant?)
     case note(name: String, bytes: [UInt8])
+    case content(Sample, deleted: Instant)
+    case importPosition(job: String, batches: Int)
 
     /// The order of storing: deletions, then the peers that would otherwise have to be told of them, then the state of
     /// peers.
@@ -34,7 +36,8 @@ extension JSONScanner {
             switch try string() {
             case "link": return .link(try link())
             case "total": return .total(try total())
-            case "deleted", "peer", "purged", "anchor", "pending", "audit", "note":
+            case "deleted", "peer", "purged", "anchor", "pending", "audit", "note", "content",
+                "import":
                 rewind(to: start)
                 return try decoded(StateRecord.self).entry()
             case "removedRange":

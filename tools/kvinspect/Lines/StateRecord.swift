@@ -4,11 +4,12 @@ import HealthKV
 struct StateRecord: Decodable {
     private let kind: String
     private let peer, id, type, scope, token, outcome, source, bundle, syncIdentifier, group, queue: String?
-    private let operation, status, reason, accessType, event, displaced, name, bytes: String?
+    private let operation, status, reason, accessType, event, displaced, name, bytes, job: String?
     private let sample: SampleID?
+    private let content: Sample?
     private let registered, lastSeen, time, nextTry, modified, start, end: Instant?
     private let queueTypes: [String]?
-    private let syncVersion, number, attempts, replica: Int64?
+    private let syncVersion, number, attempts, replica, batches: Int64?
     private let retired, sent: Bool?
 
     func entry() throws(JSONError) -> StateEntry {
@@ -23,6 +24,8 @@ struct StateRecord: Decodable {
         case "pending": .pending(try pending())
         case "note":
             .note(name: try self.name(name, "name"), bytes: try StateRecord.bytes(required(bytes, "bytes")))
+        case "content": .content(try required(content, "content"), deleted: try required(time, "time"))
+        case "import": .importPosition(job: try name(job, "job"), batches: try position())
         default:
             .audit(
                 event: try required(event, "event"), sample: try required(sample, "sample"),
@@ -41,6 +44,12 @@ struct StateRecord: Decodable {
             throw JSONError(ModelError.malformedText(field: name))
         }
         return text
+    }
+
+    private func position() throws(JSONError) -> Int {
+        let batches = try required(batches, "batches")
+        guard (0..<1 << 62).contains(batches) else { throw JSONError(ModelError.numberOutOfRange(field: "batches")) }
+        return Int(batches)
     }
 
     private func deletion() throws(JSONError) -> DeletedSample {

@@ -10,6 +10,13 @@ struct StateLines {
         _ transaction: borrowing ReadTransaction, skippingDamage: Bool, to listing: inout Listing
     ) throws {
         try printDeletions(transaction, to: &listing)
+        try transaction.forEachDeletedContent(skippingDamage: skippingDamage) { sample, time in
+            try listing.append(ContentLine(sample: sample, time: time))
+        }
+        for job in try transaction.unfinishedImports() {
+            try listing.append(
+                line("import", [.init("job", .string(job.job)), .init("batches", .count(job.position))]))
+        }
         for peer in try transaction.peers() { try listing.append(line("peer", fields(of: peer))) }
         try transaction.forEachPurged { type, source in
             try listing.append(
@@ -116,5 +123,23 @@ struct StateLines {
             .init("bundle", .optional(range.source?.bundle)), .init("from", sync.date(range.from)),
             .init("to", sync.date(range.to)),
         ]
+    }
+}
+
+/// The content of a deleted sample, kept so that the deletion can be undone.
+private struct ContentLine: JSONRecord {
+    let sample: Sample
+    let time: Instant
+
+    func write(to sink: inout some JSONSink) {
+        sink.beginObject()
+        sink.key("state")
+        sink.beginObject()
+        sink.field("kind", "content")
+        sink.field("time", time, in: .utc)
+        sink.key("content")
+        SampleRecord(sample: sample, detail: .lossless).write(to: &sink)
+        sink.endObject()
+        sink.endObject()
     }
 }

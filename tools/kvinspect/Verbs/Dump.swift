@@ -17,9 +17,9 @@ enum DumpVerb: Verb {
             OptionDescription(
                 name: "all",
                 help:
-                    "Also print sync state, which 'load' brings back: deletions, peers, what was purged, anchors, what waits for "
-                    + "peers, links, daily totals and conflicts. The store that is loaded is another replica. It has no content of "
-                    + "deleted samples, so they cannot be undeleted there, and no places of imports that were interrupted."
+                    "Also print sync state, which 'load' brings back: deletions with what was deleted as long as it can be "
+                    + "undeleted, imports that were interrupted, peers, what was purged, anchors, what waits for peers, links, "
+                    + "daily totals and conflicts. The store that is loaded is another replica."
             ),
             OptionDescription(
                 name: "raw",

@@ -116,6 +116,8 @@ final class BatchWriter: Sendable {
         case .total(let total): try transaction.setTotal(total)
         case .audit(let event, let sample, let displaced, let time):
             try transaction.appendAudit(event: event, sample: sample, displaced: displaced, time: time)
+        case .content(let sample, let time): try transaction.keepDeletedContent(sample, deletedAt: time)
+        case .importPosition(let job, let batches): try transaction.advanceImport(of: job, to: batches)
         case .note(let name, let bytes):
             guard StateLines.isOfCopies(name), try transaction.syncNote(name) == nil else { return }
             try transaction.setSyncNote(name, bytes)
