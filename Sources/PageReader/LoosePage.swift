@@ -54,18 +54,23 @@ public enum LoosePage {
 }
 
 extension Meta {
-    /// Creates the meta page of a snapshot whose own meta page is lost: the tree of names is a single leaf, and nothing
-    /// is known of the free pages.
+    /// Creates the meta page of a snapshot whose own meta page is lost or wrong: the tree of names is a single leaf.
     ///
-    /// - Parameter names: the number of that leaf.
-    public init(names: UInt64, tables: Int, transaction: UInt64, lastPage: UInt64, pageSize: Int) {
+    /// - Parameters:
+    ///   - names: the number of that leaf.
+    ///   - other: a meta page of the same transaction that knows the free pages; without it, nothing is known of them.
+    public init(
+        names: UInt64, tables: Int, transaction: UInt64, lastPage: UInt64, pageSize: Int, like other: Meta? = nil
+    ) {
         index = Int(transaction & 1)
         version = 1
         mapSize = 0
         self.pageSize = pageSize
-        self.lastPage = lastPage
+        self.lastPage = other?.lastPage ?? lastPage
         self.transaction = transaction
-        free = TreeRecord(flags: Tree.integerKeys, depth: 0, leafPages: 0, entries: 0, root: TreeRecord.noRoot)
+        free =
+            other?.free
+            ?? TreeRecord(flags: Tree.integerKeys, depth: 0, leafPages: 0, entries: 0, root: TreeRecord.noRoot)
         main = TreeRecord(flags: 0, depth: 1, leafPages: 1, entries: UInt64(tables), root: names)
     }
 }

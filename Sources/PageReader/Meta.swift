@@ -109,6 +109,8 @@ public struct Meta: Sendable, Hashable {
         guard lastPage >= 1, lastPage < Meta.byteLimit / UInt64(pageSize) else {
             return "the last page is out of range"
         }
+        // LMDB notes the greatest map that it used. A snapshot that was searched for names none.
+        guard mapSize == 0 || lastPage < mapSize / UInt64(pageSize) else { return "the last page is outside the map" }
         // LMDB selects the meta page of a transaction by the transaction's lowest bit.
         guard transaction == 0 || transaction & 1 == UInt64(index), transaction < 1 << 62 else {
             return "the transaction does not belong on this page"

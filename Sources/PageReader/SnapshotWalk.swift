@@ -158,6 +158,14 @@ public struct SnapshotWalk {
 
     public var isSound: Bool { findings.isEmpty && omitted == 0 && failure == nil }
 
+    /// The number of pages up to the last one, and how many of them are in use or free, if these numbers differ in an
+    /// otherwise sound snapshot.
+    public var lostPages: (all: UInt64, owned: UInt64)? {
+        // The numbers come from the file itself: their sum may overflow.
+        let owned = pagesInUse &+ sparePages &+ freePages
+        return isSound && owned != meta.lastPage + 1 ? (meta.lastPage + 1, owned) : nil
+    }
+
     var isStopped: Bool { failure != nil || options.stopsAtFirst && !findings.isEmpty }
 
     private mutating func walkMain(_ visits: (String) -> Bool, _ visit: (Entry) throws -> Void) rethrows {

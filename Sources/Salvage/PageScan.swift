@@ -23,17 +23,25 @@ struct PageScan {
     /// Whether the page that was read last may be in a hole of the file.
     var isInHole: Bool { file.isInHole(page) }
 
+    /// Whether the page that was read last is sound: a page of a tree whose values are whole, or the first of a long
+    /// value that is.
+    private(set) var isExplained = true
+
     /// Returns the values that begin on a page, and the number of pages that a long value takes; 0 if none does.
     mutating func values(on number: UInt64, _ origin: ValueOrigin) throws -> (values: [FoundValue], pages: UInt64) {
+        isExplained = false
         do throws(PageFileError) { try file.read(at: number * UInt64(pageSize), into: &page) } catch {
             if error.isOfSystem { throw error }
             return ([], 0)
         }
         let start = number * UInt64(pageSize)
         switch LoosePage(page, number: number, scratch: &scratch) {
-        case .names: return ([], 0)
+        case .names:
+            isExplained = true
+            return ([], 0)
         case .leaf(let entries, _):
             var values: [FoundValue] = []
+            defer { isExplained = values.count == entries.count && values.allSatisfy(\.isWhole) }
             for (key, range) in entries {
                 guard let (table, _) = ValueScan.outline(page, at: range.lowerBound) else { continue }
                 let bytes = Array(page[range])
@@ -44,9 +52,12 @@ struct PageScan {
                     value(table, own, bytes, at: start + UInt64(range.lowerBound), origin, isWhole: isWhole))
             }
             return (values, 0)
-        case .branch: return ([], 0)
+        case .branch:
+            isExplained = true
+            return ([], 0)
         case .long, .other:
             if let long = try longValue(at: start + UInt64(PageScan.header), origin) {
+                isExplained = long.isWhole
                 let pages = (PageScan.header + long.count - 1) / pageSize + 1
                 return ([long], long.isWhole ? UInt64(pages) : 0)
             }

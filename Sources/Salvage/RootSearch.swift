@@ -7,9 +7,10 @@ enum RootSearch {
     private static let surveys = 4
 
     /// Returns the snapshots that leaf pages of the whole file lead to, newest first, and what all pages say of
-    /// sessions. The transaction is that of the header to which each snapshot leads.
+    /// sessions and of commits behind a known one. The transaction is that of the header to which each snapshot leads.
     static func snapshots(
-        _ file: PageFile, pageSize: Int, pages: UInt64, _ rules: SalvageRules, _ step: () throws -> Void
+        _ file: PageFile, pageSize: Int, pages: UInt64, after commit: UInt64, _ rules: SalvageRules,
+        _ step: () throws -> Void
     ) throws -> (snapshots: [Meta], history: SessionHistory) {
         var (found, scratch): ([(meta: Meta, stamp: CommitStamp)], [UInt32]) = ([], [])
         var history = SessionHistory()
@@ -28,7 +29,9 @@ enum RootSearch {
             switch LoosePage(bytes, number: number, scratch: &scratch) {
             case .names(let named): tables = named
             case .leaf(let entries, _):
-                for entry in entries { note(Array(bytes[entry.value]), key: entry.key, in: &history, rules) }
+                for entry in entries {
+                    note(Array(bytes[entry.value]), key: entry.key, after: commit, in: &history, rules)
+                }
             case .branch, .long, .other: continue
             }
             guard let table = tables.first(where: { $0.name == TableCode.meta.name }), !table.record.isEmpty,
@@ -50,13 +53,14 @@ enum RootSearch {
 
     /// Notes what a value on a leaf page says of sessions.
     private static func note(
-        _ bytes: [UInt8], key: [UInt8], in history: inout SessionHistory, _ rules: SalvageRules
+        _ bytes: [UInt8], key: [UInt8], after commit: UInt64, in history: inout SessionHistory, _ rules: SalvageRules
     ) {
         guard let (table, _) = ValueScan.outline(bytes, at: 0), ValueCheck.key(of: bytes, table) != nil else { return }
         let stamp = StoredValue.stamp(head: bytes.rawBytes)
         history.note(stamp)
+        if stamp.commit > commit, ValueCheck.isSound(bytes, table, key: key) { history.note(proven: stamp) }
         if table == .meta, key == rules.headerKey, ValueCheck.isSound(bytes, .meta, key: key) {
-            history.note(header: stamp)
+            history.note(header: stamp, transaction: rules.facts(bytes)?.transaction ?? 0)
         }
         if table == .upkeep, key == rules.sessionsKey, let ended = rules.ended(bytes) {
             history.note(ended, by: stamp.session)

@@ -40,6 +40,9 @@ public struct Salvage {
     /// are cut off and the list of free pages with them: the chunks may be older states, and deletions may be among
     /// what is lost.
     public let presumes: Bool
+    /// Whether nothing is lost but the page of table names: all pages that are in use are sound, so all values that the
+    /// tables held were found, although nothing tells how many there were.
+    public private(set) var isComplete = false
 
     public var meta: Meta { survey.meta }
     /// What the header of the store says, if it is sound.
@@ -66,6 +69,8 @@ public struct Salvage {
         survey.walk.tables.first { $0.name == table.name }.flatMap { Int(exactly: $0.record.entries) }
     }
 
+    /// The number of pages up to the last one, and how many of them are in use or free, if these differ.
+    public var lostPages: (all: UInt64, owned: UInt64)? { hasMeta ? survey.walk.lostPages : nil }
     /// Whether all records together are of one state.
     public var isOfOneState: Bool { survey.isOfOneState }
     /// Whether the file has all that its newest snapshot held.
@@ -89,7 +94,8 @@ public struct Salvage {
             && (found.walk.tables.isEmpty || found.walk.findings.contains { $0.kind == .pageOutOfRange })
         (survey, hasMeta, isReloaded) = (found, choice.hasMeta, choice.isReloaded)
         (transactionsLost, history) = (choice.transactionsLost, choice.history)
-        findings = metas.findings + found.walk.findings
+        // Without a page that leads to the tables, there is no walk to speak of.
+        findings = metas.findings + (choice.survey == nil ? [] : found.walk.findings)
         if !found.holes.isEmpty { try searchPages(byteCount, rules) }
         if choice.survey == nil, !pieces.contains(where: { $0.table == .chunks && $0.isWhole }) {
             throw Refusal.noStore
@@ -102,6 +108,7 @@ public struct Salvage {
         var scan = PageScan(file, pageSize: pageSize, byteCount: byteCount)
         var number: UInt64 = 2
         let pages = byteCount / UInt64(pageSize)
+        var isExplained = survey.lacksNamesOnly
         while number < pages {
             try step()
             let isSuspect = survey.suspects.contains(number)
@@ -114,10 +121,12 @@ public struct Salvage {
                 survey.walk.listsAsFree(number) || number > meta.lastPage
                 ? .stale : isSuspect || survey.knowsFreePages ? .current : .unsure
             let found = try scan.values(on: number, origin)
+            if origin == .current, number != meta.main.root, !scan.isExplained { isExplained = false }
             for value in found.values where isWanted(value) { note(value, rules) }
             number += max(1, found.pages)
             if found.values.isEmpty, scan.isInHole { number = try file.pageWithData(from: number, pageSize: pageSize) }
         }
+        isComplete = isExplained
     }
 
     /// Keeps a value, unless its commit never happened or was never part of the snapshot.

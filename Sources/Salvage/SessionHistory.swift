@@ -23,6 +23,10 @@ struct SessionHistory {
     /// The sessions of the newest headers that were found, and their commit.
     private var (newest, heads): (UInt64, Set<UInt32>) = (0, [])
     private var ordered: [Stretch] = []
+    /// The commits of the sound values behind the snapshot that a meta page leads to.
+    private var proven: Set<CommitStamp> = []
+    /// The transactions of sound headers, by commit.
+    private var transactions: [CommitStamp: UInt64] = [:]
 
     /// Notes that there is a value of a commit.
     mutating func note(_ stamp: CommitStamp) {
@@ -34,8 +38,12 @@ struct SessionHistory {
         }
     }
 
-    /// Notes that there is a header of a commit.
-    mutating func note(header stamp: CommitStamp) {
+    /// Notes that there is a sound value of a commit.
+    mutating func note(proven stamp: CommitStamp) { proven.insert(stamp) }
+
+    /// Notes that there is a header of a commit, written by a transaction.
+    mutating func note(header stamp: CommitStamp, transaction: UInt64 = 0) {
+        transactions[stamp] = transaction
         if stamp.commit > newest { (newest, heads) = (stamp.commit, []) }
         if stamp.commit == newest { heads.insert(stamp.session) }
     }
@@ -83,6 +91,15 @@ struct SessionHistory {
         // The newest header is on a page that no later commit has used. A killed one may have left another.
         guard going.isEmpty, stamp.commit == known + 1, newest == known + 1, heads.count == 1 else { return nil }
         return heads.contains(stamp.session)
+    }
+
+    /// Returns the number of transactions after that of a commit of which there are traces, and which may have happened:
+    /// at least 1 if there is any trace.
+    func transactionsLost(after commit: UInt64, transaction: UInt64) -> UInt64 {
+        let behind = proven.filter { $0.commit > commit && happened($0) != false }
+        guard !behind.isEmpty else { return 0 }
+        let newest = behind.compactMap { transactions[$0] }.max() ?? 0
+        return newest > transaction ? newest - transaction : 1
     }
 
     /// Whether a commit of this number happened, in one session or another: the one that was not killed.

@@ -2,7 +2,8 @@ import ColumnFormat
 import PageReader
 
 /// Which snapshot of a file is saved: the one that the newest sound meta page leads to, if it is whole; else the one
-/// that loses least, of those that the pages of table names lead to.
+/// that loses least, of those that the pages of table names lead to. If all of these lack much that is newer, it is
+/// none: then all values are looked for by their own headers.
 struct SnapshotChoice {
     /// What the trees of the snapshot lead to; `nil` if no page leads to the tables.
     private(set) var survey: TreeSurvey?
@@ -25,22 +26,46 @@ struct SnapshotChoice {
         // A meta page that cannot be read may have been the newer one.
         guard survey?.isWhole != true || SnapshotChoice.mayMissNewer(metas) else { return }
         let ofMeta = survey
-        let search = try RootSearch.snapshots(file, pageSize: pageSize, pages: pages, rules, step)
+        let search = try RootSearch.snapshots(
+            file, pageSize: pageSize, pages: pages, after: survey?.facts?.commit ?? 0, rules, step)
         history = search.history
         let known = SnapshotChoice.newestTransaction(metas, survey)
         for candidate in search.snapshots where SnapshotChoice.isOpen(candidate, known, survey, metas) {
-            let other = try TreeSurvey(file, candidate, rules, step)
+            let other = try TreeSurvey(
+                file, SnapshotChoice.knowingFreePages(candidate, metas, pageSize: pageSize), rules, step)
             if let present = survey, !isBetter(other, than: present) { continue }
             // The meta page of this very snapshot also knows the free pages.
             (survey, hasMeta) = (other, false)
             if other.isWhole { break }
+        }
+        if SnapshotChoice.mayMissNewer(metas), let present = survey, let facts = present.facts {
+            transactionsLost = history.transactionsLost(after: facts.commit, transaction: facts.transaction)
+            if transactionsLost > 0,
+                try NewerChunks(file, present, pages: pages, after: facts.commit, history, step).areMany
+            {
+                (survey, hasMeta, transactionsLost) = (nil, false, 0)
+                return
+            }
         }
         guard !hasMeta, let found = survey?.meta else { return }
         isReloaded =
             ofMeta.map { $0.meta.main.root == found.main.root && $0.walk.findings.isEmpty } ?? false
             && search.snapshots.allSatisfy { $0.transaction <= found.transaction }
         let newest = max(search.snapshots.first?.transaction ?? 0, known)
-        if !isReloaded, newest > found.transaction { transactionsLost = newest - found.transaction }
+        if isReloaded {
+            transactionsLost = 0
+        } else if newest > found.transaction {
+            transactionsLost = max(transactionsLost, newest - found.transaction)
+        }
+    }
+
+    /// Returns a snapshot that was searched for with the list of free pages of its own meta page, if only the root on
+    /// that page is wrong.
+    private static func knowingFreePages(_ candidate: Meta, _ metas: MetaPages, pageSize: Int) -> Meta {
+        guard let own = metas.newest, own.transaction == candidate.transaction else { return candidate }
+        return Meta(
+            names: candidate.main.root, tables: Int(candidate.main.entries), transaction: candidate.transaction,
+            lastPage: candidate.lastPage, pageSize: pageSize, like: own)
     }
 
     /// Returns `true` if another snapshot is worth more than a present one that is not whole.
@@ -82,6 +107,10 @@ struct SnapshotChoice {
     /// snapshot is, or any if that meta page leads to a snapshot that its header does not belong to.
     private static func isOpen(_ candidate: Meta, _ known: UInt64, _ best: TreeSurvey?, _ metas: MetaPages) -> Bool {
         guard let best else { return true }
+        // The page of names of this very transaction, where the meta page leads elsewhere.
+        if candidate.transaction == best.meta.transaction, best.facts?.transaction != best.meta.transaction {
+            return true
+        }
         // What a readable list of free pages leaves over is exact; an older snapshot is not.
         if !best.holes.isEmpty, best.knowsFreePages { return false }
         guard let facts = best.facts else { return candidate.transaction >= known || !best.holes.isEmpty }

@@ -110,6 +110,12 @@ struct TreeSurvey {
             && !walk.findings.contains { $0.table == "<free>" && $0.kind != .freePageInUse }
     }
 
+    /// Whether only the page of table names is damaged, and the list of free pages tells which pages are in use.
+    var lacksNamesOnly: Bool {
+        knowsFreePages && walk.tables.isEmpty && meta.main.depth == 1 && damaged.isEmpty
+            && walk.findings.allSatisfy { $0.page == meta.main.root }
+    }
+
     /// The number of ranges and values that are lost, to compare snapshots.
     var losses: Int { holes.values.reduce(0) { $0 + $1.count } + (isOfOneState ? 0 : 1) }
 }

@@ -69,12 +69,7 @@ struct PageInspection {
             if let failure = walked.failure { throw StoreError.unreadable(folder, failure) }
             findings += walked.findings.map { Finding($0, walked.holes) }
             omitted = walked.omitted
-            // The numbers come from the file itself: their sum may overflow.
-            let owned = walked.pagesInUse &+ walked.sparePages &+ walked.freePages
-            if walked.isSound, owned != meta.lastPage + 1 {
-                let detail = "\(meta.lastPage + 1) pages, of which \(owned) are in use or listed as free"
-                findings.append(Finding(kind: .pagesLost, table: Finding.pages, detail: detail))
-            }
+            if let lost = walked.lostPages { findings.append(Finding(lost)) }
             walk = walked
         }
         (self.walk, self.findings, self.omitted) = (walk, findings, omitted)
@@ -98,6 +93,7 @@ struct PageInspection {
 extension PageFile {
     /// Opens the data file of the store in a folder.
     convenience init(ofStore folder: String) throws(StoreError) {
+        try OpeningRules.refuseLinks(folder)
         do {
             try self.init(path: StoreFiles.dataPath(in: folder))
         } catch  where error == .noSuchFile {
@@ -111,6 +107,12 @@ extension PageFile {
 extension Finding {
     /// The table name of findings about pages that belong to no table.
     static let pages = "pages"
+
+    /// Creates the finding about pages that nothing owns.
+    init(_ lost: (all: UInt64, owned: UInt64)) {
+        let detail = "\(lost.all) pages, of which \(lost.owned) are in use or listed as free"
+        self.init(kind: .pagesLost, table: Finding.pages, detail: detail)
+    }
 
     /// - Parameter holes: the ranges of keys that damaged pages hide.
     init(_ finding: PageFinding, _ holes: [SnapshotWalk.Hole] = []) {

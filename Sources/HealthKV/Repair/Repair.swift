@@ -83,7 +83,9 @@ struct Repair {
     }
 
     private mutating func note(_ salvage: Salvage) {
-        report.findings = salvage.findings.map { Finding($0) }.map { "\($0.table): \($0.detail)" }
+        let lostPages = salvage.lostPages.map { [Finding($0)] } ?? []
+        let findings = salvage.findings.map { Finding($0) } + lostPages
+        report.findings = findings.map { "\($0.table): \($0.detail)" }
         report.transactionsLost = Int(salvage.transactionsLost)
         report.mendedValues = salvage.damaged.count { $0.mended != nil }
         if let page = salvage.mendedPage {
@@ -140,7 +142,7 @@ struct Repair {
         if salvage.presumes {
             report.mayHoldDeleted = true
             report.findings.append(
-                "pages: pages are cut off, and with them what tells older states and deletions: samples may be back")
+                "pages: what tells older states and deletions is lost with the pages: deleted samples may be back")
         }
         if salvage.holes[.upkeep] != nil {
             // Asked before those are restored that change records tell of: most of them were finished long ago.
@@ -181,7 +183,7 @@ struct Repair {
             }
             let found = salvage.found[table, default: 0] + filled[table, default: 0]
             guard let all = salvage.entries(of: table) else {
-                lost[table.name] = max(1, lost[table.name] ?? 0)
+                if !salvage.isComplete { lost[table.name] = max(1, lost[table.name] ?? 0) }
                 continue
             }
             if all > found { lost[table.name] = all - found }
@@ -446,7 +448,7 @@ struct Repair {
         // Chunks of lanes of which nothing is left at all.
         let chunks = salvage.pieces.count { $0.table == .chunks && $0.isWhole && $0.origin >= .current }
         let there = salvage.found[.chunks, default: 0] + chunks + rows.filledChunks
-        let isShort = salvage.entries(of: .chunks).map { $0 > there } ?? true
+        let isShort = salvage.entries(of: .chunks).map { $0 > there } ?? !salvage.isComplete
         // A type of which neither chunks nor counts are left is in no list.
         let isOpen = salvage.presumes || isShort && !knowsCounts
         if salvage.holes[.chunks] != nil || salvage.holes[.details] != nil, isOpen {

@@ -1,0 +1,81 @@
+import ColumnFormat
+import PageReader
+
+/// The chunks of commits behind a snapshot, on pages to which it does not lead. They show how much it lacks.
+struct NewerChunks {
+    /// The span of a chunk and the number of its samples.
+    private struct Extent {
+        let lower: Point
+        let upper: Point
+        let rows: Int
+
+        func meets(_ other: Extent) -> Bool { lower < other.upper && other.lower < upper }
+    }
+
+    /// The share of the samples of a snapshot, as a divisor, that it may lack. To lose a transaction exactly is better
+    /// than a search without trees, which cannot tell all that was deleted, unless the transaction brought many samples.
+    private static let share = 100
+
+    private var newer: [Lane: [Extent]] = [:]
+    private var older: [Lane: [Extent]] = [:]
+
+    init(
+        _ file: PageFile, _ survey: TreeSurvey, pages: UInt64, after commit: UInt64, _ history: SessionHistory,
+        _ step: @escaping () throws -> Void
+    ) throws {
+        let pageSize = survey.meta.pageSize
+        var scan = PageScan(file, pageSize: pageSize, byteCount: pages * UInt64(pageSize))
+        var number: UInt64 = 2
+        while number < pages {
+            try step()
+            guard !survey.walk.usesInTree(number) else {
+                number += 1
+                continue
+            }
+            let found = try scan.values(on: number, .unsure)
+            for value in found.values where value.table == .chunks && value.isWhole && value.commit > commit {
+                guard history.happened(value.stamp) != false else { continue }
+                var bytes = [UInt8](repeating: 0, count: value.count)
+                do throws(PageFileError) { try file.read(at: value.offset, into: &bytes) } catch {
+                    if error.isOfSystem { throw error }
+                    continue
+                }
+                NewerChunks.note(bytes, key: value.key, in: &newer)
+            }
+            number += max(1, found.pages)
+            if found.values.isEmpty, scan.isInHole { number = try file.pageWithData(from: number, pageSize: pageSize) }
+        }
+        guard !newer.isEmpty else { return }
+        var held: [Lane: [Extent]] = [:]
+        let walk = try SnapshotWalk(file, survey.meta, visits: { $0 == TableCode.chunks.name }) { entry in
+            try step()
+            NewerChunks.note(try entry.value(), key: entry.key, in: &held)
+        }
+        if let failure = walk.failure { throw failure }
+        older = held
+    }
+
+    private static func note(_ bytes: [UInt8], key: [UInt8], in extents: inout [Lane: [Extent]]) {
+        guard let chunk = try? HotChunk(bytes.rawBytes, key: key.rawBytes) else { return }
+        extents[chunk.key.lane, default: []].append(
+            Extent(lower: chunk.key.lower, upper: chunk.upper, rows: chunk.rows))
+    }
+
+    /// Whether the newer chunks have many more samples than the snapshot has in their places.
+    var areMany: Bool {
+        let held = older.values.joined().reduce(0) { $0 + $1.rows }
+        return gained > held / NewerChunks.share
+    }
+
+    /// The number of samples that the newer chunks have beyond those of the snapshot in their places. Of several
+    /// chunks of one place, written one after another, the greatest counts.
+    private var gained: Int {
+        var gained = 0
+        for (lane, extents) in newer {
+            let places = Dictionary(extents.map { ($0.lower, $0) }) { $0.rows < $1.rows ? $1 : $0 }.values
+            let replaced = (older[lane] ?? []).filter { old in places.contains { $0.meets(old) } }
+            gained += places.reduce(0) { $0 + $1.rows } - replaced.reduce(0) { $0 + $1.rows }
+        }
+        return gained
+    }
+}
