@@ -43,8 +43,12 @@ extension FormatError {
 }
 
 extension FormatError: CustomStringConvertible {
+    /// The field of a value that is cut off as a whole.
+    private static let whole = "value"
+
     public var description: String {
         switch code {
+        case .truncated where field == FormatError.whole: "the value is cut off"
         case .truncated: "the value ends before its \(field)"
         case .checksum: "the checksum of the \(field) does not match"
         case .misplaced: "the value does not belong here (\(field))"

@@ -12,8 +12,8 @@ struct NewerChunks {
         func meets(_ other: Extent) -> Bool { lower < other.upper && other.lower < upper }
     }
 
-    /// The share of the samples of a snapshot, as a divisor, that it may lack. To lose a transaction exactly is better
-    /// than a search without trees, which cannot tell all that was deleted, unless the transaction brought many samples.
+    /// The share of the samples of a snapshot, as a divisor, that it may lack. A search without trees cannot tell all
+    /// that was deleted, so to lose exactly one transaction is better, unless it brought much.
     private static let share = 100
 
     private var newer: [Lane: [Extent]] = [:]

@@ -126,6 +126,11 @@ public struct Salvage {
             number += max(1, found.pages)
             if found.values.isEmpty, scan.isInHole { number = try file.pageWithData(from: number, pageSize: pageSize) }
         }
+        // Of pages behind the end of a file that is cut, only free ones are no loss.
+        while isExplained, number <= meta.lastPage {
+            isExplained = survey.walk.listsAsFree(number)
+            number += 1
+        }
         isComplete = isExplained
     }
 

@@ -93,7 +93,7 @@ struct SessionHistory {
         return heads.contains(stamp.session)
     }
 
-    /// Returns the number of transactions after that of a commit of which there are traces, and which may have happened:
+    /// Returns the number of transactions after that of a commit that left traces, and that may have happened:
     /// at least 1 if there is any trace.
     func transactionsLost(after commit: UInt64, transaction: UInt64) -> UInt64 {
         let behind = proven.filter { $0.commit > commit && happened($0) != false }

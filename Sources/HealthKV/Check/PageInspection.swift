@@ -108,6 +108,9 @@ extension Finding {
     /// The table name of findings about pages that belong to no table.
     static let pages = "pages"
 
+    /// The finding in words, after the table.
+    var text: String { "\(table): \(detail)" }
+
     /// Creates the finding about pages that nothing owns.
     init(_ lost: (all: UInt64, owned: UInt64)) {
         let detail = "\(lost.all) pages, of which \(lost.owned) are in use or listed as free"

@@ -48,7 +48,7 @@ package struct PageListing {
     /// The number of pages in the file.
     package let pages: UInt64
     /// What the walk over the trees found wrong.
-    package let findings: [String]
+    package private(set) var findings: [String]
 
     private let file: PageFile
     private let snapshot: Meta
@@ -74,7 +74,8 @@ package struct PageListing {
                 let place = meta.map { "Meta page \($0) does not lead" } ?? "No meta page leads"
                 throw StoreError(.damaged, path: folder, "\(place) to a snapshot")
             }
-            let listing = try PageListing(file, folder, page)
+            var listing = try PageListing(file, folder, page)
+            if meta == nil { listing.findings = metas.findings.map { Finding($0).text } + listing.findings }
             let hasMoved = MetaPages(file).newest?.transaction != metas.newest?.transaction
             if listing.findings.isEmpty || meta != nil || !hasMoved || attempt == attempts { return try body(listing) }
             attempt += 1
@@ -179,7 +180,7 @@ package struct PageListing {
         walk = SnapshotWalk(file, meta, options: options, onPage: map.add, visits: { _ in false }, visit: { _ in })
         if let failure = walk.failure { throw StoreError.unreadable(folder, failure) }
         self.map = map
-        findings = walk.findings.map { Finding($0) }.map { "\($0.table): \($0.detail)" }
+        findings = walk.findings.map { Finding($0).text }
     }
 
     /// Calls `body` with each page in the order of their numbers, until it returns `false`.

@@ -68,11 +68,13 @@ struct Repair {
                 note(salvage)
                 return salvage
             } catch let error as Salvage.Refusal {
-                throw StoreError(
+                var refusal = StoreError(
                     .damaged, path: folder,
                     error == .noPages
                         ? "Nothing can be saved: no page of data.mdb is left"
                         : "Nothing can be saved: no page leads to the tables of a store")
+                refusal.remedy = "Restore a copy of the folder, or load a dump."
+                throw refusal
             } catch let error as FormatError {
                 throw StoreError.wrap(error, path: folder)
             } catch let error as PageFileError where error.isOfSystem {
@@ -85,7 +87,7 @@ struct Repair {
     private mutating func note(_ salvage: Salvage) {
         let lostPages = salvage.lostPages.map { [Finding($0)] } ?? []
         let findings = salvage.findings.map { Finding($0) } + lostPages
-        report.findings = findings.map { "\($0.table): \($0.detail)" }
+        report.findings = findings.map(\.text)
         report.transactionsLost = Int(salvage.transactionsLost)
         report.mendedValues = salvage.damaged.count { $0.mended != nil }
         if let page = salvage.mendedPage {

@@ -100,6 +100,18 @@ struct LostRootTests {
         #expect(!report.isLossy && !report.isSound, "\(report)")
     }
 
+    @Test("Of a file that is cut before the page of table names, what is lost is told") func cut() throws {
+        let whole = try filled()
+        let known = try samples(place)
+        let root = Int(try newestMeta().main.root)
+        for pages in stride(from: 4, through: root, by: 2) {
+            do {
+                let (report, found) = try repaired(whole) { $0.removeLast($0.count - pages * DataPages.size) }
+                #expect(found.count == known.count || report.isLossy, "\(pages) pages: \(report)")
+            } catch let error as StoreError { #expect(error.code == .damaged, "\(pages) pages: \(error)") }
+        }
+    }
+
     @Test("Without the page of table names and one more, what is lost is told") func namesAndAnother() throws {
         let whole = try filled()
         let known = try samples(place)

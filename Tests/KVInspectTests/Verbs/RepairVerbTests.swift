@@ -1,4 +1,5 @@
 import Foundation
+import HealthKV
 import Testing
 
 @testable import kvinspect
@@ -111,10 +112,56 @@ struct RepairVerbTests {
             let report = try run.json()
             let kept = Set((report["kept"] as? [[String: Any]] ?? []).compactMap { $0["type"] as? String })
             let lost = Set((report["lost"] as? [[String: Any]] ?? []).compactMap { $0["type"] as? String })
-            let missing = names.filter { !kept.contains($0) && !lost.contains($0) }
+            let missing = names.map { SampleType($0).identifier }.filter { !kept.contains($0) && !lost.contains($0) }
             if !missing.isEmpty { told += 1 }
             #expect(missing.isEmpty || lost.contains("unknown"), "\(pages) pages: \(missing) of \(run.output)")
         }
         #expect(told > 0, "some file has types of which nothing is left")
+    }
+
+    @Test("Types have the names that other verbs give them, and a destination that holds a store is refused at once")
+    func names() throws {
+        let run = try bench.run("repair", "A store", "--output", bench.path("N"), "--format", "json")
+        let kept = try #require(try run.json()["kept"] as? [[String: Any]])
+        #expect(kept.map { $0["type"] as? String } == [SampleType.stepCount.identifier])
+        for options in [["--output", bench.path("N")], ["--output", bench.path("N"), "--dry-run"]] {
+            let refused = try bench.run(["repair", "A store"] + options, input: nil)
+            #expect(refused.code == 1 && refused.errors.contains("There is a store in"), "\(refused.errors)")
+            #expect(!refused.errors.contains("Writing"))
+        }
+    }
+
+    @Test("A store by a symbolic link is refused, as by the other verbs") func links() throws {
+        try FileManager.default.createSymbolicLink(
+            atPath: bench.path("link"), withDestinationPath: bench.path("A store"))
+        for words in [
+            ["repair", "link", "--dry-run"], ["pages", "link"], ["page", "link", "2"], ["check", "link"],
+            ["info", "link"],
+        ] {
+            let run = try bench.run(words, input: nil)
+            #expect(run.code == 1 && run.errors.contains("symbolic link"), "\(words): \(run.code) \(run.errors)")
+        }
+    }
+
+    @Test("A damaged meta page is named by pages, and by a dump that passes over damage") func meta() throws {
+        let file = URL(fileURLWithPath: bench.path("A store/data.mdb"))
+        var bytes = try Data(contentsOf: file)
+        let metas = try bench.run("page", "A store", "0", "--format", "json").json()
+        let newest = try #require(
+            (metas["metas"] as? [[String: Any]])?.first { $0["state"] as? String == "newest" }?["meta"] as? Int)
+        bytes.replaceSubrange(newest * 4_096..<(newest + 1) * 4_096, with: Data(count: 4_096))
+        try bytes.write(to: file)
+        let pages = try bench.run("pages", "A store")
+        #expect(pages.code == 2 && pages.errors.contains("meta page"), "\(pages.code) \(pages.errors)")
+        let dump = try bench.run("dump", "A store", "--skip-damaged")
+        #expect(dump.code == 2 && dump.errors.contains("Damaged: pages: page \(newest)"), "\(dump.errors)")
+        #expect(dump.output.split(separator: "\n").count == 300)
+    }
+
+    @Test("Of a file without any page, repair does not advise a repair") func empty() throws {
+        try Data(count: 16_384).write(to: URL(fileURLWithPath: bench.path("A store/data.mdb")))
+        let run = try bench.run("repair", "A store", "--output", bench.path("N"))
+        #expect(run.code == 2 && run.errors.contains("Nothing can be saved"), "\(run.errors)")
+        #expect(!run.errors.contains("kvinspect repair"), "\(run.errors)")
     }
 }

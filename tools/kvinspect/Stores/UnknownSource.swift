@@ -16,7 +16,7 @@ enum UnknownSource {
         let names = Set(known.flatMap { takesBundles ? [$0.name, $0.bundle] : [$0.name] }).subtracting([""])
         if names.contains(name) { return }
         console.say(
-            "No source is called '\(name)'.\(Suggestion.question(name, among: names.sorted())) "
+            "No source is called '\(Table.clean(name))'.\(Table.clean(Suggestion.question(name, among: names.sorted()))) "
                 + "'kvinspect sources' lists those of the store.")
     }
 }

@@ -94,7 +94,8 @@ enum DumpVerb: Verb {
         let code = try SampleStore.withSalvaged(
             at: arguments.store, progress: { (try? Interruption.check()) != nil }
         ) { store, report in
-            for line in RepairVerb.losses(of: report, arguments) { console.say("Damaged: \(line)") }
+            let losses = RepairVerb.losses(of: report, arguments)
+            for line in losses + report.findings.prefix(RepairVerb.named) { console.say("Damaged: \(line)") }
             let code = try print(
                 store, skippingDamage: false, isComplete: !report.isLossy, arguments, console)
             return report.isSound ? code : .damage

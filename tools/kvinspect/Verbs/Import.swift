@@ -51,6 +51,9 @@ enum ImportVerb: Verb {
         task.isDryRun = arguments.flag("dry-run")
         task.map = try arguments.map()
         let file = arguments.argument("file")
+        guard !arguments.flag("force") || arguments.text("quarantine") != nil else {
+            throw UsageError("--force belongs to --quarantine", verb: description)
+        }
         let quarantine = try arguments.text("quarantine").map {
             try QuarantineFile($0, replaces: arguments.flag("force"), outside: arguments.store)
         }

@@ -31,7 +31,16 @@ enum PendingVerb: Verb {
         let store = try StoreAccess.openForReading(arguments.store)
         let progress = Progress(arguments, console, unit: "operations")
         try Listing.print(shape, arguments, console) { listing in
-            for operation in try store.read({ try $0.pending(for: arguments.peer) }) {
+            let operations = try store.read { txn in
+                if let peer = arguments.peer, try txn.peer(peer) == nil, try txn.pending(for: peer).isEmpty {
+                    let known = try txn.peers().map(\.id.rawValue).sorted().joined(separator: ", ")
+                    console.say(
+                        "The store has no peer '\(Table.clean(peer.rawValue))'."
+                            + (known.isEmpty ? "" : " It has: \(Table.clean(known))."))
+                }
+                return try txn.pending(for: arguments.peer)
+            }
+            for operation in operations {
                 try listing.append(.object(sync.fields(of: operation)))
                 try progress.advance()
             }

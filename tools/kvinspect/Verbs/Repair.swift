@@ -24,11 +24,17 @@ enum RepairVerb: Verb {
             .format, .progress,
         ])
 
+    /// Findings that are named one by one.
+    static let named = 20
+
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let isDry = arguments.flag("dry-run")
         let output = arguments.text("output")
         guard isDry || output != nil else { throw UsageError("--output or --dry-run is missing", verb: description) }
         guard StoreAccess.holdsStore(arguments.store) else { throw StoreAccess.noStore(in: arguments.store) }
+        if let output, StoreAccess.holdsStore(output) {
+            throw Failure("There is a store in \(output) already. Pass a folder that does not exist yet.")
+        }
         var options = RepairOptions()
         options.includesDoubtful = arguments.flag("include-doubtful")
         options.mends = !arguments.flag("no-mend")
@@ -87,7 +93,7 @@ enum RepairVerb: Verb {
         .array(
             parts.map { part in
                 .object([
-                    .init("type", .string(part.type.shortName)),
+                    .init("type", .string(part.type.identifier)),
                     .init("from", part.from.map { .string(DateText.text($0, in: .utc)) } ?? .null),
                     .init("to", part.to.map { .string(DateText.text($0, in: .utc)) } ?? .null),
                     .init("samples", part.samples.map { .count($0) } ?? .null), .init("certain", .bool(part.isCertain)),
@@ -99,11 +105,12 @@ enum RepairVerb: Verb {
     private static func line(_ title: String, _ part: RepairReport.Part, _ arguments: ParsedArguments) -> String {
         let count = part.samples.map { "\($0)" } ?? "an unknown number"
         let isExact = arguments.flag(OptionDescription.exactDamage.name)
-        guard part.from != nil || part.to != nil else { return "\(title): \(count) of \(part.type.shortName)" }
+        let type = part.type == .unknown ? "unknown types" : part.type.shortName
+        guard part.from != nil || part.to != nil else { return "\(title): \(count) of \(type)" }
         // A part ends with its last start.
         let to = (part.to ?? .distantFuture) + (isExact ? 0 : 1)
         let span = LostParts.span(part.from ?? .distantPast, to, in: .utc, isExact)
-        return "\(title): \(count) of \(part.type.shortName), \(span)"
+        return "\(title): \(count) of \(type), \(span)"
     }
 
     /// What the store held and a repair does not bring back, in words.
@@ -127,6 +134,10 @@ enum RepairVerb: Verb {
             lines.append("records of \(table) lost: \(count)")
         }
         return lines
+    }
+
+    private static func counted(_ number: Int, _ thing: String) -> String {
+        "\(number) \(thing)\(number == 1 ? "" : "s")"
     }
 
     /// A path without the slashes at its end, behind which nothing can be appended.
@@ -155,13 +166,15 @@ enum RepairVerb: Verb {
 
     private static func lines(_ report: RepairReport, _ output: String?, _ arguments: ParsedArguments) -> [String] {
         var lines: [String] = []
-        lines.append(report.isSound ? "The store is sound." : "Damage: \(report.findings.count) findings.")
-        lines += report.findings.prefix(20).map { "  " + Table.clean($0) }
+        lines.append(report.isSound ? "The store is sound." : "Damage: \(counted(report.findings.count, "finding")).")
+        lines += report.findings.prefix(named).map { "  " + Table.clean($0) }
         lines += report.kept.map { line("kept", $0, arguments) }
         lines += losses(of: report, arguments)
         if report.mendedValues > 0 { lines.append("values mended in one bit: \(report.mendedValues)") }
         if report.peers > 0 {
-            lines.append("Sync: \(report.peers) peers compare first; \(report.pending) operations still wait.")
+            let pending = counted(report.pending, "operation")
+            lines.append(
+                "Sync: \(counted(report.peers, "peer")) will compare first; \(pending) still waiting for peers.")
         }
         lines.append(
             report.check.isClean ? "The new store is clean." : "The new store has findings: run 'check' on it.")
@@ -174,4 +187,9 @@ enum RepairVerb: Verb {
         // Names of types come from the store.
         return lines.map(Table.clean)
     }
+}
+
+extension SampleType {
+    /// What a report has where nothing tells the type.
+    fileprivate static let unknown = SampleType("unknown")
 }
