@@ -97,7 +97,7 @@ let package = Package(
             path: "Examples/Diet", swiftSettings: shared),
         // A journal, a dashboard, a meal logger and a view model, each in one file, run by tests.
         .target(
-            name: "SmallApps", dependencies: ["HealthKVSync"], path: "Examples/SmallApps", swiftSettings: shared),
+            name: "SmallApps", dependencies: ["HealthKV"], path: "Examples/SmallApps", swiftSettings: shared),
         // What tests share. No product holds it, so a package that depends on this one does not build it.
         .target(name: "TestSupport", dependencies: ["LMDB"], path: "Tests/Support", swiftSettings: shared),
         // A peer in memory and a clock that stands still, to try the engine with.

@@ -23,13 +23,13 @@ struct Diet {
     }
 
     /// A meal is saved as one: all of its nutrients or none.
-    func log(_ meal: Meal) async throws { _ = try await store.write { try $0.save(meal) } }
+    func log(_ meal: Meal) async throws { _ = try await store.write { try $0.save(meal, orThrow: true) } }
 
     func deleteMeal(_ id: String) async throws { _ = try await store.write { try $0.deleteMeal(id: id) } }
 
     func drink(_ milliliters: Double, at date: Date) async throws {
         let water = Sample.water(milliliters, at: try Instant(date))
-        try await store.write { txn in try txn.save(water) }
+        _ = try await store.write { try $0.save(water, orThrow: true) }
     }
 
     /// The day's budget: what was eaten and what was burned.

@@ -1,5 +1,5 @@
 import Foundation
-import HealthKVSync
+import HealthKV
 
 /// A meal logger: meals with their nutrients, the day's totals, and what was eaten when.
 public struct MealLogger: Sendable {
@@ -7,12 +7,12 @@ public struct MealLogger: Sendable {
 
     public init(_ store: SampleStore) { self.store = store }
 
-    public func log(_ meal: Meal) async throws { _ = try await store.write { try $0.save(meal) } }
+    public func log(_ meal: Meal) async throws { _ = try await store.write { try $0.save(meal, orThrow: true) } }
     public func remove(_ id: String) async throws { _ = try await store.write { try $0.deleteMeal(id: id) } }
 
     public func drink(_ milliliters: Double, at date: Date = .now) async throws {
-        let glass = Sample(.dietaryWater, .milliliters(milliliters), at: try Instant(date))
-        _ = try await store.write { try $0.save(glass) }
+        let glass = try Sample(.dietaryWater, .milliliters(milliliters), at: date, isUserEntered: true)
+        _ = try await store.write { try $0.save(glass, orThrow: true) }
     }
 
     public func day(of date: Date, calendar: Calendar = .current) async throws -> NutritionDay {

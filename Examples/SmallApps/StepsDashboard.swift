@@ -1,5 +1,5 @@
 import Foundation
-import HealthKVSync
+import HealthKV
 
 /// A dashboard of steps: the last days with their mean of seven, streaks, the usual day and the week so far.
 public struct StepsDashboard: Sendable {
@@ -19,10 +19,13 @@ public struct StepsDashboard: Sendable {
         (self.store, self.calendar, self.goal) = (store, calendar, goal)
     }
 
-    /// The content now, and again whenever steps are written, by this process or another.
-    public func contents(until now: Date = .now) -> StoreValues<Content> {
+    /// The content now, and again whenever steps of these days are written, by this process or another. Ask again when
+    /// a new day begins.
+    public func contents(now: @escaping @Sendable () -> Date = { .now }) -> StoreValues<Content> {
+        let first = calendar.startOfDay(for: now() - 30 * 86_400)
+        let tomorrow = calendar.dateInterval(of: .day, for: now())!.end
         let query = StatisticsQuery(
-            .stepCount, by: .day, from: (now - 30 * 86_400).boundingInstant, to: now.boundingInstant,
+            .stepCount, by: .day, from: first.boundingInstant, to: tomorrow.boundingInstant,
             calendar: calendar, fillsEmptyBuckets: true)
         return store.values { [calendar, goal] txn in
             let days = try txn.statistics(query)
@@ -31,8 +34,8 @@ public struct StepsDashboard: Sendable {
             content.streak = days.streaks(of: \.sum, meeting: .atLeast(goal)).current?.count ?? 0
             content.byHour = try txn.rhythm(query, of: .hourOfDay).slots.map { $0.average ?? 0 }
             content.againstLastWeek = try txn.comparison(
-                of: .stepCount, by: .week, until: now.boundingInstant, calendar: calendar
-            ).change(of: \.sum)
+                of: .stepCount, by: .week, until: now().boundingInstant, calendar: calendar
+            ).ratio(of: \.sum).map { $0 - 1 }
             for (source, days) in try txn.statisticsBySource(query, competing: true) {
                 content.sources[source.name] = days.reduce(0) { $0 + ($1.sum ?? 0) }
             }

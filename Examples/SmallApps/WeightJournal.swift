@@ -1,5 +1,5 @@
 import Foundation
-import HealthKVSync
+import HealthKV
 
 /// A weight journal: entries, undo, a list that loads while it is scrolled, and the trend.
 public struct WeightJournal: Sendable {
@@ -8,7 +8,7 @@ public struct WeightJournal: Sendable {
     public init(folder: URL) throws { store = try SampleStore.open(at: folder) }
 
     public func log(_ kilograms: Double, at date: Date = .now) async throws -> SampleID {
-        let entry = Sample(.bodyMass, .kilograms(kilograms), at: try Instant(date), isUserEntered: true)
+        let entry = try Sample(.bodyMass, .kilograms(kilograms), at: date, isUserEntered: true)
         _ = try await store.write { try $0.save(entry, orThrow: true) }
         return entry.id
     }

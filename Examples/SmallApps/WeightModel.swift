@@ -1,5 +1,5 @@
 import Foundation
-import HealthKVSync
+import HealthKV
 import Observation
 
 /// What a view of the latest weights shows: it follows the store, also when another process writes.
@@ -10,7 +10,7 @@ public final class WeightModel {
 
     public init(_ store: SampleStore, now: Date = .now) {
         recent = StoreQuery(store, SampleQuery(.bodyMass, order: .descending, limit: 5))
-        month = StoreQuery(store) { try $0.distribution(SampleQuery(.bodyMass, in: now - 30 * 86_400..<now)).median }
+        month = StoreQuery(store) { try $0.distribution(SampleQuery(.bodyMass, in: (now - 30 * 86_400)...)).median }
     }
 
     public var lines: [String] { (recent.value ?? []).map { "\($0.quantity.value) \($0.quantity.unit)" } }

@@ -30,14 +30,14 @@ struct W8Trackr {
 
     func log(_ weight: Quantity, at date: Date, note: String? = nil) async throws -> Sample {
         let entry = Sample.weight(weight, at: try Instant(date), note: note)
-        try await store.write { txn in try txn.save(entry) }
+        _ = try await store.write { try $0.save(entry, orThrow: true) }
         return entry
     }
 
     func change(_ entry: Sample, to weight: Quantity) async throws {
         var changed = entry
         changed.quantity = weight
-        try await store.write { [changed] txn in try txn.save(changed) }
+        _ = try await store.write { [changed] txn in try txn.save(changed, orThrow: true) }
     }
 
     func delete(_ entry: Sample) async throws { _ = try await store.write { try $0.delete(id: entry.id) } }

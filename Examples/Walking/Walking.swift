@@ -41,7 +41,7 @@ struct Walking {
 
     func enter(steps: Double, from start: Date, to end: Date) async throws {
         let entered = Sample.walking(steps: steps, from: try Instant(start), to: try Instant(end))
-        try await store.write { txn in try txn.save(entered) }
+        _ = try await store.write { try $0.save(entered, orThrow: true) }
     }
 
     func days(_ first: String, _ last: String) throws -> [DailyStepData] {

@@ -49,13 +49,17 @@ struct SmallAppTests {
         }
         for day in 1...9 { try await walk(day <= 3 ? 12_000 : 4_000, daysAgo: Double(day), "Phone") }
         let other = try SampleStore.open(at: folder.path + "/steps")
-        var contents = StepsDashboard(other, calendar: Self.calendar).contents(until: Self.now).makeAsyncIterator()
+        var contents = StepsDashboard(other, calendar: Self.calendar).contents { Self.now }.makeAsyncIterator()
         let first = try #require(try await contents.next())
         #expect(first.days.count == 31 && first.streak == 3 && first.byHour.count == 24)
         #expect(first.sources == ["Phone": 60_000] && first.againstLastWeek != nil)
         try await walk(500, daysAgo: 20, "Watch")
         let second = try #require(try await contents.next())
         #expect(second.sources == ["Phone": 60_000, "Watch": 500])
+        // Steps of today that come after it was asked.
+        try await walk(100, daysAgo: -0.01, "Phone")
+        let third = try #require(try await contents.next())
+        #expect(third.sources["Phone"] == 60_100 && third.days.last?.steps == 100)
         try other.close()
         try store.close()
     }

@@ -35,7 +35,8 @@ struct ExportFile {
             let source = try FileSource(path: path)
             self.init(
                 source: source, size: source.size,
-                fingerprint: source.size == nil ? nil : try ExportFile.fingerprint(FileSource(path: path), source.size),
+                fingerprint: source.size == nil
+                    ? nil : try ExportFile.fingerprint(FileSource(path: path), source.size, path: path),
                 others: [])
         }
     }
@@ -45,7 +46,7 @@ struct ExportFile {
         let source = try FileSource(path: path)
         let fingerprint =
             source.size == nil || path == "-"
-            ? nil : try ExportFile.fingerprint(FileSource(path: path), source.size)
+            ? nil : try ExportFile.fingerprint(FileSource(path: path), source.size, path: path)
         self.init(source: source, size: source.size, fingerprint: fingerprint, others: [])
     }
 
@@ -80,7 +81,7 @@ struct ExportFile {
         let others = entries.filter { $0.offset != main.offset }
         self.init(
             source: try archive.source(of: main), size: main.size,
-            fingerprint: try ExportFile.fingerprint(archive.source(of: main), main.size),
+            fingerprint: try ExportFile.fingerprint(archive.source(of: main), main.size, path: path),
             others: others.compactMap { entry in ExportFile.kind(of: entry.name).map { ($0, entry.size) } })
     }
 
@@ -107,7 +108,7 @@ struct ExportFile {
         let source = try FileSource(path: main)
         self.init(
             source: source, size: source.size,
-            fingerprint: try ExportFile.fingerprint(FileSource(path: main), source.size), others: others)
+            fingerprint: try ExportFile.fingerprint(FileSource(path: main), source.size, path: main), others: others)
     }
 
     private static func isXML(_ name: String) -> Bool { name.lowercased().hasSuffix(".xml") }
@@ -127,13 +128,16 @@ struct ExportFile {
         return lower.hasSuffix("cda.xml") ? "ClinicalDocument" : lower.hasSuffix(".xml") ? "Document" : nil
     }
 
-    /// Returns a text that tells this file from others: its size, and the hash of its first megabyte.
-    private static func fingerprint(_ source: some ByteSource, _ size: Int?) throws -> String {
+    /// Returns a text that tells this file from others: its size, and the hash of its first megabyte and of the time of
+    /// its last change. A file that is taken for another one is read from its beginning, which adds nothing twice.
+    private static func fingerprint(_ source: some ByteSource, _ size: Int?, path: String) throws -> String {
         var source = source
         var bytes: [UInt8] = []
         while bytes.count < 1 << 20, try source.read(into: &bytes, atMost: 1 << 20 - bytes.count) > 0 {}
         var digest = SHA256()
         digest.update(bytes)
+        let changed = try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
+        digest.update(Array("\(changed?.timeIntervalSinceReferenceDate ?? 0)".utf8))
         return "\(size ?? 0) " + digest.finalize().prefix(16).map { String($0, radix: 16) }.joined(separator: ".")
     }
 }

@@ -151,7 +151,8 @@ struct ExportReader {
         for index in fast.indices {
             guard let head = fast[index].head.end(bytes, at: start) else { continue }
             guard let line = FastRecord.line(bytes, behind: head),
-                let value = fastValue(bytes, line.value, index), line.rest + 1 < bytes.count
+                let value = fastValue(bytes, line.value, index), line.rest + 1 < bytes.count,
+                FastRecord.isStorable(line, value)
             else { return false }
             var (end, kind) = (line.rest + 2, fast[index].kind)
             var extras: SampleBatch.Extras?

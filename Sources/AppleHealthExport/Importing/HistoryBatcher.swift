@@ -61,14 +61,13 @@ struct HistoryBatcher {
         var id = DerivedID.id(origin.prefix, start: start, end: end, value: content, multiplicity: 0)
         var rare = extras
         if isNested, twins.occurrences(of: id) > 0 { repeated += 1 }
-        if rare?.syncIdentifier == nil {
-            let name = rare?.metadata.externalName
-            let earlier = isNested ? nestedTwins.count(id, named: name) : twins.count(id, named: name)
-            if earlier > 0 {
-                id = DerivedID.id(origin.prefix, start: start, end: end, value: content, multiplicity: earlier)
-                if rare == nil { rare = SampleBatch.Extras() }
-                rare?.multiplicity = earlier
-            }
+        // All versions of a sync identifier are one sample. Two of them are two, however equal their content is.
+        let name = rare?.syncIdentifier.map { "sync \($0)" } ?? rare?.metadata.externalName
+        let earlier = isNested ? nestedTwins.count(id, named: name) : twins.count(id, named: name)
+        if earlier > 0 {
+            id = DerivedID.id(origin.prefix, start: start, end: end, value: content, multiplicity: earlier)
+            if rare == nil { rare = SampleBatch.Extras() }
+            rare?.multiplicity = earlier
         }
         append(
             kind: kind, start: start, end: end, value: value, id: id, created: created, extras: rare,

@@ -1,3 +1,5 @@
+import HealthKV
+
 /// A line as nearly all lines of an export are: a record whose attributes stand in Apple's order. The attributes before
 /// the dates are those of an earlier record, so nothing of them has to be read again.
 struct FastRecord {
@@ -23,6 +25,13 @@ struct FastRecord {
     private static let startName = Array("\" startDate=\"".utf8)
     private static let endName = Array("\" endDate=\"".utf8)
     private static let valueName = Array("\" value=\"".utf8)
+
+    /// Whether a store certainly takes a record with these dates and this value. Others are read in full, so that a
+    /// refusal concerns this record alone.
+    static func isStorable(_ line: Line, _ value: Double) -> Bool {
+        line.start >= Instant.earliest.nanoseconds && line.end < Instant.latest.nanoseconds
+            && abs(value) <= Sample.greatestConverted
+    }
 
     /// Reads the dates and the place of the value behind the head. Returns `nil` if the line is of another form.
     static func line(_ bytes: borrowing Span<UInt8>, behind head: Int) -> Line? {

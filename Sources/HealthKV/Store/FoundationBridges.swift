@@ -45,11 +45,42 @@ extension SampleID {
 }
 
 extension Sample {
+    // Without the attribute, `at: .now` could mean either form, and would not compile.
+
     /// Creates a sample of a single instant, from a date.
+    @_disfavoredOverload
     public init(
-        _ type: SampleType, _ value: Double, _ unit: HealthUnit, at date: Date, source: Source = .thisApp
+        _ type: SampleType, _ value: Double, _ unit: HealthUnit, at date: Date, source: Source = .thisApp,
+        id: SampleID = SampleID(), syncIdentifier: String? = nil, isUserEntered: Bool = false,
+        metadata: [String: MetadataValue] = [:], group: String? = nil
     ) throws(ModelError) {
-        self.init(type, value, unit, at: try Instant(date), source: source)
+        self.init(
+            type, value, unit, at: try Instant(date), source: source, id: id, syncIdentifier: syncIdentifier,
+            isUserEntered: isUserEntered, metadata: metadata, group: group)
+    }
+
+    /// Creates a sample of a single instant from a quantity and a date.
+    @_disfavoredOverload
+    public init(
+        _ type: SampleType, _ quantity: Quantity, at date: Date, source: Source = .thisApp,
+        id: SampleID = SampleID(), syncIdentifier: String? = nil, isUserEntered: Bool = false,
+        metadata: [String: MetadataValue] = [:], group: String? = nil
+    ) throws(ModelError) {
+        self.init(
+            type, quantity, at: try Instant(date), source: source, id: id, syncIdentifier: syncIdentifier,
+            isUserEntered: isUserEntered, metadata: metadata, group: group)
+    }
+
+    /// Creates a sample of a span of time between two dates.
+    @_disfavoredOverload
+    public init(
+        _ type: SampleType, _ value: Double, _ unit: HealthUnit, from start: Date, to end: Date,
+        source: Source = .thisApp, id: SampleID = SampleID(), syncIdentifier: String? = nil,
+        isUserEntered: Bool = false, metadata: [String: MetadataValue] = [:], group: String? = nil
+    ) throws(ModelError) {
+        self.init(
+            type, value, unit, from: try Instant(start), to: try Instant(end), source: source, id: id,
+            syncIdentifier: syncIdentifier, isUserEntered: isUserEntered, metadata: metadata, group: group)
     }
 }
 

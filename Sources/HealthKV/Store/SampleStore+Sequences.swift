@@ -38,7 +38,7 @@ extension SampleStore {
     }
 
     /// Waits until this process or another commits anything after a mark. Returns `false` if the store is closed or the
-    /// task is cancelled. Waiting does no work and keeps no snapshot.
+    /// task is cancelled. Waiting keeps no snapshot; commits of other processes are looked for twenty times a second.
     public func waitForCommit(after mark: CommitMark) async -> Bool {
         await core.waitForCommit(after: mark.generation, seen: mark.commit)
     }

@@ -7,8 +7,12 @@
     /// another has changed what it read (see ``SampleStore/values(_:)``).
     ///
     /// ```swift
+    /// import Foundation
+    /// import HealthKV
+    ///
     /// let weights = await StoreQuery(store, SampleQuery(.bodyMass, order: .descending, limit: 30))
-    /// let steps = await StoreQuery(store) { try $0.statistics(.stepCount, by: .day).last?.sum ?? 0 }
+    /// let midnight = calendar.startOfDay(for: Date.now)
+    /// let steps = await StoreQuery(store) { try $0.statistics(of: .stepCount, in: midnight...).sum ?? 0 }
     /// await print(weights.value?.count ?? 0, steps.value ?? 0)
     /// ```
     ///

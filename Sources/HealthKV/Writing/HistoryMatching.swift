@@ -40,6 +40,11 @@ struct HistoryMatching {
     private var namesakes: [Int: [FoundRow]] = [:]
     /// The stored samples that named rows of the batch are.
     private var taken: Set<SampleID> = []
+    /// Rows that differ from all their candidates, by less than half a digit.
+    private var nearRows: Set<Int> = []
+    private var exactRows: Set<Int> = []
+    /// The stored samples that rows of this batch are, and the bits of the values in which the rows bring them.
+    private var claimed: [SampleID: UInt64] = [:]
     /// The ids that rows of the batch have or get; empty until that is asked.
     private var idsOfBatch: Set<SampleID> = []
 
@@ -65,7 +70,9 @@ struct HistoryMatching {
                 try consider(row, stored, lane, in: snapshot)
             }
         }
-        for row in 0..<batch.count { try decide(row, in: snapshot) }
+        // Rows that are exactly what is stored come first, so that a row with a near value does not take their sample.
+        for row in 0..<batch.count where !nearRows.contains(row) { try decide(row, in: snapshot) }
+        for row in nearRows.sorted() { try decide(row, in: snapshot) }
         // Once it is known which stored samples stand in the file as they are.
         for row in names.keys.sorted() where !held[row] { try decideNamed(row, in: snapshot) }
     }
@@ -98,7 +105,9 @@ struct HistoryMatching {
         candidates[row, default: []].append(FoundRow(lane: lane, row: stored, isHidden: false))
     }
 
-    private func isSameValue(_ row: Int, _ stored: StoredRow, _ lane: Lane, in snapshot: Snapshot) throws -> Bool {
+    private mutating func isSameValue(_ row: Int, _ stored: StoredRow, _ lane: Lane, in snapshot: Snapshot) throws
+        -> Bool
+    {
         let kind = plan.kinds[Int(batch.kindOfRow[row])]
         let brought = batch.values[row]
         if stored.commit >= firstCommit {
@@ -113,11 +122,24 @@ struct HistoryMatching {
         {
             (value, unit) = (original.quantity.value, original.quantity.unit)
         }
-        if unit == kind.sampleUnit, value == brought { return true }
+        if unit == kind.sampleUnit, value == brought {
+            if nearRows.remove(row) != nil { exactRows.insert(row) }
+            return true
+        }
         let isPrinted = DerivedID.isDerived(stored.id)
         if unit == kind.sampleUnit, isPrinted { return false }
-        return PrintedValue(brought, kind.sampleUnit).isSame(
-            as: PrintedValue(value, unit), bothPrinted: isPrinted, of: kind.sampleType)
+        guard
+            PrintedValue(brought, kind.sampleUnit).isSame(
+                as: PrintedValue(value, unit), bothPrinted: isPrinted, of: kind.sampleType)
+        else { return false }
+        let converted = try? Quantity(value, unit).value(in: kind.sampleUnit)
+        if let converted, abs(converted - brought) <= abs(brought) * 1e-12 {
+            nearRows.remove(row)
+            exactRows.insert(row)
+        } else if !exactRows.contains(row) {
+            nearRows.insert(row)
+        }
+        return true
     }
 
     /// Decides what a row is, once all its candidates are known.
@@ -141,12 +163,15 @@ struct HistoryMatching {
             }
             known = try known.filter { try HistoryMatching.name(of: $0.row) == nil }
         }
+        // A stored sample is at most one of several near values. Equal ones are told apart by their numbers.
+        known.removeAll { found in claimed[found.row.id].map { $0 != batch.values[row].bitPattern } ?? false }
         if known.count > twin { return hold(row, known[twin]) }
         if name(of: row) == nil { decideDeleted(row, known: known.count) }
     }
 
     private mutating func hold(_ row: Int, _ found: FoundRow) {
         held[row] = true
+        claimed[found.row.id] = batch.values[row].bitPattern
         if batch.extras.isEmpty { return }
         if name(of: row) != nil { taken.insert(found.row.id) }
         if batch.extras[row]?.group != nil, found.row.rare?.group == nil { ungrouped.append((row, found)) }

@@ -18,8 +18,8 @@ extension WriteTransaction {
     /// deleted or hidden here is shown again as it was imported.
     ///
     /// These deletions cannot be undone: those of a range or a source, those that a peer or another store brought,
-    /// those that were made while the store had no room, and those of a store that was since loaded from a dump. A
-    /// purge cannot be undone either.
+    /// those that were made while the store had no room, and those of a store that was since loaded from a dump without
+    /// its state. A purge cannot be undone either.
     ///
     /// ```swift
     /// let id = SampleID()

@@ -339,6 +339,89 @@ struct MatchingTests {
         #expect(try bench.samples(.heartRate).count == 9_000)
     }
 
+    @Test("Another file of the same size and beginning is not taken for one whose import was stopped") func otherFile()
+        throws
+    {
+        struct Stop: Error {}
+        func document(_ value: Int) -> [UInt8] {
+            let elements = (0..<12_000).map { number in
+                Export.record(
+                    "HKQuantityTypeIdentifierHeartRate", "\(number < 9_000 ? 60 + number % 40 : value)", "count/min",
+                    "2023-01-\(10 + number / 3_600) 0\(number / 600 % 6):\(10 + number / 60 % 10 * 5):\(10 + number % 50) +0000"
+                )
+            }
+            return Array(Export.document(elements).utf8)
+        }
+        let path = try bench.file("export.xml", document(61))
+        #expect(document(61).count > 1 << 20)
+        let task = HealthImport()
+        #expect(throws: Stop.self) { try task.run(path, into: bench.store, progress: { _ in throw Stop() }) }
+        _ = try bench.file("export.xml", document(62))
+        let report = try task.run(path, into: bench.store)
+        let other = try ImportBench()
+        try HealthImport().run(try other.file("export.xml", document(62)), into: other.store)
+        #expect(report.read == 12_000)
+        #expect(try bench.samples(.heartRate).count { $0.quantity.value == 62 } >= 3_000)
+        #expect(try bench.samples(.heartRate).count == other.samples(.heartRate).count)
+    }
+
+    @Test("Records of several sync identifiers are as many samples, however equal they are, beside an unnamed one")
+    func equalNamed() throws {
+        func steps(_ name: String?, version: Int = 1) -> String {
+            let names = name.map {
+                [("HKMetadataKeySyncIdentifier", $0), ("HKMetadataKeySyncVersion", "\(version)")]
+            }
+            return Export.record(
+                "HKQuantityTypeIdentifierStepCount", "100", "count", Export.date(1, "08:00:00"),
+                to: Export.date(1, "08:10:00"), source: "Phone", metadata: names ?? [])
+        }
+        let elements = [steps("a", version: 2), steps(nil), steps("b"), steps("a"), steps("c")]
+        for order in [elements, elements.reversed()] {
+            let fresh = try ImportBench()
+            try fresh.take(order)
+            #expect(try Set(fresh.samples(.stepCount).map(\.syncIdentifier)) == ["a", "b", "c", nil])
+            #expect(try fresh.samples(.stepCount).count == 4)
+            try fresh.take(order)
+            try fresh.take(order.reversed())
+            #expect(try fresh.samples(.stepCount).count == 4)
+        }
+    }
+
+    @Test("In other units, a near value beside the one that is held is another sample", arguments: [false, true])
+    func nearInOtherUnits(reversed: Bool) throws {
+        func energy(_ value: String, _ unit: String) -> String {
+            Export.record(
+                "HKQuantityTypeIdentifierActiveEnergyBurned", value, unit, Export.date(1, "08:00:00"),
+                to: Export.date(1, "08:10:00"))
+        }
+        try bench.take([energy("100", "kcal"), energy("100", "kcal")])
+        var elements = [energy("418.4", "kJ"), energy("418.4", "kJ"), energy("419", "kJ")]
+        if reversed { elements.reverse() }
+        let report = try bench.take(elements)
+        #expect(report.inserted == 1 && report.unchanged == 2)
+        try bench.take([energy("100", "kcal"), energy("100", "kcal")])
+        #expect(try bench.samples(.activeEnergyBurned).count == 3)
+        try bench.take([Export.weight("80", day: 2)])
+        let pounds = [Export.weight("176.4", "lb", day: 2), Export.weight("176.8", "lb", day: 2)]
+        #expect(isSame(try bench.take(reversed ? pounds.reversed() : pounds), inserted: 1, unchanged: 1))
+    }
+
+    @Test("A record that no store holds is left out alone, also behind others like it") func unstorable() throws {
+        func distance(_ value: String, day: Int) -> String {
+            Export.record(
+                "HKQuantityTypeIdentifierDistanceWalkingRunning", value, "km", Export.date(day, "08:00:00"),
+                to: Export.date(day, "08:10:00"))
+        }
+        for bad in [
+            distance("1", day: 3).replacing("2024-", with: "1709-"),
+            distance("1" + String(repeating: "0", count: 306), day: 3),
+        ] {
+            let fresh = try ImportBench()
+            let report = try fresh.take([distance("1", day: 1), distance("2", day: 2), bad, distance("3", day: 4)])
+            #expect(report.inserted == 3 && report.quarantined == 1, "\(report)")
+        }
+    }
+
     @Test("Sources whose names look like the address of a device are different sources, and so are such devices")
     func addressElsewhere() throws {
         func entry(_ day: Int, source: String, device: String? = nil) -> String {

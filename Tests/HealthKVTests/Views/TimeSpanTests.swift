@@ -84,4 +84,18 @@ struct TimeSpanTests {
         #expect(Instant.now >= before - Instant.nanosecondsPerSecond)
         #expect(Instant.now <= before + 600 * Instant.nanosecondsPerSecond)
     }
+
+    @Test("A sample is made of dates as of instants, and .now is an instant") func samples() throws {
+        let before = Instant.now
+        let now = Sample(.bodyMass, 72.4, .kilogram, at: .now)
+        #expect(now.start >= before && now.start <= Instant.now)
+        let date = Date(timeIntervalSinceReferenceDate: 700_000_000)
+        let instant = try Instant(date)
+        let id = SampleID()
+        let one = try Sample(.bodyMass, .kilograms(72.4), at: date, id: id, isUserEntered: true, group: "a")
+        #expect(one == Sample(.bodyMass, 72.4, .kilogram, at: instant, id: id, isUserEntered: true, group: "a"))
+        let long = try Sample(.stepCount, 100, .count, from: date, to: date + 60, id: id)
+        #expect(long == Sample(.stepCount, 100, .count, from: instant, to: instant + 60_000_000_000, id: id))
+        #expect(throws: ModelError.self) { try Sample(.bodyMass, 72.4, .kilogram, at: Date.distantPast) }
+    }
 }

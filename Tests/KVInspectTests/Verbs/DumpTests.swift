@@ -107,6 +107,26 @@ struct DumpTests {
         try bench.expectClean("T")
     }
 
+    @Test("What a deletion of a range that is under way has yet to remove stays away from a loaded store")
+    func deletionUnderWay() throws {
+        let before = try bench.run("dump", "S").output
+        var options = SampleStore.Options()
+        (options.maintainsWhenIdle, options.limits.removedAtOnce) = (false, 1)
+        let store = try SampleStore.open(at: bench.path("S"), options: options)
+        let gone = try store.read { try $0.samples(of: .stepCount) }.map(\.id)
+        try store.write { _ = try $0.delete(.range(of: .stepCount)) }
+        try store.close()
+        let all = try bench.run("dump", "S", "--all")
+        #expect(try bench.run("info", "S", "--format", "json").json()["unfinished"] as? Int == 1)
+        let told = try all.lines().compactMap { $0["state"] as? [String: Any] }
+            .filter { $0["kind"] as? String == "deleted" }.compactMap { $0["id"] as? String }
+        #expect(Set(told) == Set(gone.map(\.description)) && gone.count == 3)
+        try bench.load("T", all.output)
+        let again = try bench.run("load", "T", "--format", "json", input: before).json()
+        #expect(again["vetoed"] as? Int == 3 && again["inserted"] as? Int == 0, "\(again)")
+        try bench.expectClean("T")
+    }
+
     @Test("The content of a sample that lives in the loaded store is not kept")
     func contentOfTheLiving() throws {
         let lines = try bench.run("dump", "S").output.split(separator: "\n")

@@ -55,7 +55,7 @@ public struct StepsDashboard: Sendable {
             while day < now {
                 let sum = sums[day] ?? 0
                 last = last.suffix(6) + [sum]
-                content.days.append((day, sum, last.count == 7 ? last.reduce(0, +) / 7 : nil))
+                content.days.append((day, sum, last.reduce(0, +) / Double(last.count)))
                 let isToday = calendar.isDate(day, inSameDayAs: now)
                 content.streak = sum >= goal ? content.streak + 1 : isToday ? content.streak : 0
                 day = calendar.date(byAdding: .day, value: 1, to: day)!

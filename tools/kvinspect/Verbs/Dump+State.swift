@@ -54,7 +54,7 @@ struct StateLines {
         !["lease:", "memory:", "reader:"].contains { note.hasPrefix($0) }
     }
 
-    /// All deletions that the store remembers.
+    /// All deletions that the store remembers, and those that an unfinished operation has yet to write down.
     private func printDeletions(_ transaction: borrowing ReadTransaction, to listing: inout Listing) throws {
         var place: SampleID?
         repeat {
@@ -62,6 +62,7 @@ struct StateLines {
             for deletion in page.deletions { try listing.append(line("deleted", fields(of: deletion))) }
             place = page.next
         } while place != nil
+        try transaction.forEachDeletionUnderWay { try listing.append(line("deleted", fields(of: $0))) }
     }
 
     /// The ranges that the feed still knows as removed.
