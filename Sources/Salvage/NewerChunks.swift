@@ -15,6 +15,8 @@ struct NewerChunks {
     /// The share of the samples of a snapshot, as a divisor, that it may lack. A search without trees cannot tell all
     /// that was deleted, so to lose exactly one transaction is better, unless it brought much.
     private static let share = 100
+    /// To have lost fewer samples than this is not much in any store.
+    private static let least = 100
 
     private var newer: [Lane: [Extent]] = [:]
     private var older: [Lane: [Extent]] = [:]
@@ -64,7 +66,7 @@ struct NewerChunks {
     /// Whether the newer chunks have many more samples than the snapshot has in their places.
     var areMany: Bool {
         let held = older.values.joined().reduce(0) { $0 + $1.rows }
-        return gained > held / NewerChunks.share
+        return gained > max(NewerChunks.least, held / NewerChunks.share)
     }
 
     /// The number of samples that the newer chunks have beyond those of the snapshot in their places. Of several
@@ -73,8 +75,14 @@ struct NewerChunks {
         var gained = 0
         for (lane, extents) in newer {
             let places = Dictionary(extents.map { ($0.lower, $0) }) { $0.rows < $1.rows ? $1 : $0 }.values
-            let replaced = (older[lane] ?? []).filter { old in places.contains { $0.meets(old) } }
-            gained += places.reduce(0) { $0 + $1.rows } - replaced.reduce(0) { $0 + $1.rows }
+                .sorted { $0.lower < $1.lower }
+            gained += places.reduce(0) { $0 + $1.rows }
+            // The chunks of a snapshot tile their lane, so both are walked in order.
+            var next = 0
+            for old in (older[lane] ?? []).sorted(by: { $0.lower < $1.lower }) {
+                while next < places.count, places[next].upper <= old.lower { next += 1 }
+                if next < places.count, places[next].meets(old) { gained -= old.rows }
+            }
         }
         return gained
     }

@@ -23,8 +23,8 @@ struct PageScan {
     /// Whether the page that was read last may be in a hole of the file.
     var isInHole: Bool { file.isInHole(page) }
 
-    /// Whether the page that was read last is sound: a page of a tree whose values are whole, or the first of a long
-    /// value that is.
+    /// Whether the page that was read last is sound: a page of a tree with whole values, or the first page of a long
+    /// value that is whole.
     private(set) var isExplained = true
 
     /// Returns the values that begin on a page, and the number of pages that a long value takes; 0 if none does.

@@ -37,11 +37,11 @@ public struct Salvage {
     /// commits of their numbers, and nothing tells which of them happened.
     public private(set) var isOfDoubtfulSessions = false
     /// Whether chunks that no tree leads to are taken for current although nothing proves it. That is so where pages
-    /// are cut off and the list of free pages with them: the chunks may be older states, and deletions may be among
-    /// what is lost.
+    /// are cut off and the list of free pages with them, and where no root is taken: the chunks may be older states,
+    /// and deletions may be among what is lost.
     public let presumes: Bool
-    /// Whether nothing is lost but the page of table names: all pages that are in use are sound, so all values that the
-    /// tables held were found, although nothing tells how many there were.
+    /// Whether nothing is lost but the page of table names: all pages that are in use are sound and the sum over their
+    /// values is right, so all that the tables held was found, although nothing tells how many values there were.
     public private(set) var isComplete = false
 
     public var meta: Meta { survey.meta }
@@ -131,7 +131,20 @@ public struct Salvage {
             isExplained = survey.walk.listsAsFree(number)
             number += 1
         }
-        isComplete = isExplained
+        isComplete = try isExplained && sumAgrees(rules)
+    }
+
+    /// Whether the values that were found are those of the header, by the sum over the records. The list of free pages
+    /// has no checksum, and a wrong bit in it may take an older value for the present one.
+    private func sumAgrees(_ rules: SalvageRules) throws(PageFileError) -> Bool {
+        let headers = pieces.filter { $0.table == .meta && $0.key == rules.headerKey && $0.isWhole }
+        guard let header = headers.max(by: { $0.commit < $1.commit }), header.origin == .current,
+            let sum = rules.facts(try bytes(of: header))?.recordSum
+        else { return false }
+        return pieces.reduce(0 as UInt64) { sum, value in
+            guard value.origin == .current, value.isWhole else { return sum }
+            return sum &+ (rules.term(value.table, value.key, value.commit) ?? 0)
+        } == sum
     }
 
     /// Keeps a value, unless its commit never happened or was never part of the snapshot.

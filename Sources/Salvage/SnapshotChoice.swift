@@ -100,7 +100,7 @@ struct SnapshotChoice {
         guard let newest = metas.newest else { return true }
         let other = metas.pages[1 - newest.index]
         // The other page is of the transaction before, if it says so.
-        return !metas.findings.isEmpty && other.map { $0.transaction + 1 != newest.transaction } ?? true
+        return !metas.findings.isEmpty && other.map { $0.transaction &+ 1 != newest.transaction } ?? true
     }
 
     /// Returns `true` if a snapshot that no meta page leads to is worth a look. Beside a sound meta page only a newer

@@ -136,7 +136,9 @@ struct ExportFile {
         while bytes.count < 1 << 20, try source.read(into: &bytes, atMost: 1 << 20 - bytes.count) > 0 {}
         var digest = SHA256()
         digest.update(bytes)
-        let changed = try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
+        // A link stands for what it leads to.
+        let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+        let changed = try? FileManager.default.attributesOfItem(atPath: target)[.modificationDate] as? Date
         digest.update(Array("\(changed?.timeIntervalSinceReferenceDate ?? 0)".utf8))
         return "\(size ?? 0) " + digest.finalize().prefix(16).map { String($0, radix: 16) }.joined(separator: ".")
     }

@@ -62,8 +62,11 @@ struct HistoryBatcher {
         var rare = extras
         if isNested, twins.occurrences(of: id) > 0 { repeated += 1 }
         // All versions of a sync identifier are one sample. Two of them are two, however equal their content is.
-        let name = rare?.syncIdentifier.map { "sync \($0)" } ?? rare?.metadata.externalName
-        let earlier = isNested ? nestedTwins.count(id, named: name) : twins.count(id, named: name)
+        let (identifier, name) = (rare?.syncIdentifier, rare?.metadata.externalName)
+        let earlier =
+            isNested
+            ? nestedTwins.count(id, identifier: identifier, named: name)
+            : twins.count(id, identifier: identifier, named: name)
         if earlier > 0 {
             id = DerivedID.id(origin.prefix, start: start, end: end, value: content, multiplicity: earlier)
             if rare == nil { rare = SampleBatch.Extras() }

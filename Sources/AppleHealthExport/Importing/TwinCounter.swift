@@ -1,7 +1,7 @@
 import HealthModel
 
 /// Counts how often a file holds the same record. A file may hold the second of two identical records far behind the
-/// first, so every record is remembered, in eight bytes and a little room.
+/// first, so every record is remembered, in eight bytes and a little room; one with a name in twice that.
 struct TwinCounter {
     /// One of many small tables. They begin with different sizes, so that they grow at different times.
     fileprivate struct Shard {
@@ -15,7 +15,7 @@ struct TwinCounter {
     /// How often those records occurred that occurred more than once.
     private var repeated: [UInt64: Int] = [:]
 
-    /// The records that an app gave a name, by content and name, and their numbers where these are not 0.
+    /// The records with a sync identifier or a name, by content and that text, and their numbers where these are not 0.
     private var named: Set<UInt64> = []
     private var numbers: [UInt64: Int] = [:]
 
@@ -30,11 +30,13 @@ struct TwinCounter {
         return earlier
     }
 
-    /// Counts a record that an app may have given a name. Equal records with one name are one record, with one number.
-    mutating func count(_ id: SampleID, named name: String?) -> Int {
-        guard let name else { return count(id) }
+    /// Counts a record that may have a sync identifier or a name of its app. Equal records with one of these are one
+    /// record, with one number.
+    mutating func count(_ id: SampleID, identifier: String?, named name: String?) -> Int {
+        guard let text = identifier ?? name else { return count(id) }
         var hash = WordHash(seed: TwinCounter.mark(of: id))
-        hash.mix(name)
+        hash.mix(identifier == nil ? 0 : 1)
+        hash.mix(text)
         if !named.insert(hash.value).inserted { return numbers[hash.value] ?? 0 }
         let earlier = count(id)
         if earlier > 0 { numbers[hash.value] = earlier }

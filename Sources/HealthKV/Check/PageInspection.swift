@@ -91,9 +91,14 @@ struct PageInspection {
 }
 
 extension PageFile {
+    /// Opens the data file of the store in a folder, by whose rules no store may be reached by a link.
+    convenience init(ofUnlinkedStore folder: String) throws(StoreError) {
+        try OpeningRules.refuseLinks(folder)
+        try self.init(ofStore: folder)
+    }
+
     /// Opens the data file of the store in a folder.
     convenience init(ofStore folder: String) throws(StoreError) {
-        try OpeningRules.refuseLinks(folder)
         do {
             try self.init(path: StoreFiles.dataPath(in: folder))
         } catch  where error == .noSuchFile {

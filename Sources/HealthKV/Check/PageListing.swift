@@ -66,7 +66,7 @@ package struct PageListing {
     ///   - meta: the meta page, 0 or 1; `nil` for the newest sound one.
     ///   - body: reads the listing.
     package static func read(_ folder: String, meta: Int?, _ body: (PageListing) throws -> Void) throws {
-        let file = try PageFile(ofStore: folder)
+        let file = try PageFile(ofUnlinkedStore: folder)
         var attempt = 1
         while true {
             let metas = try checked(MetaPages(settled: file), file, folder)
@@ -84,7 +84,7 @@ package struct PageListing {
 
     /// Describes a page of a file in which no meta page leads to a snapshot; `nil` if there is no such page.
     package static func loosePage(_ number: UInt64, of folder: String) throws -> (PageInfo, PageContents)? {
-        let file = try PageFile(ofStore: folder)
+        let file = try PageFile(ofUnlinkedStore: folder)
         let byteCount = try file.size()
         guard let pageSize = MetaPages(settled: file).pageSize ?? Salvage.pageSize(of: file, byteCount: byteCount),
             number < byteCount / UInt64(pageSize)
@@ -129,7 +129,7 @@ package struct PageListing {
 
     /// Returns the header of the newest snapshot in which it can be read; `nil` if it can be read in none.
     package static func header(of folder: String) throws -> HeaderInfo? {
-        let file = try PageFile(ofStore: folder)
+        let file = try PageFile(ofUnlinkedStore: folder)
         let metas = try checked(MetaPages(settled: file), file, folder)
         let sound = metas.pages.compactMap(\.self).filter(\.isUsable)
         for meta in sound.sorted(by: { $0.transaction > $1.transaction }) {
@@ -146,11 +146,11 @@ package struct PageListing {
     }
 
     package static func byteCount(of folder: String) throws -> Int {
-        Int(clamping: try PageFile(ofStore: folder).size())
+        Int(clamping: try PageFile(ofUnlinkedStore: folder).size())
     }
 
     package static func metas(of folder: String) throws -> Metas {
-        let file = try PageFile(ofStore: folder)
+        let file = try PageFile(ofUnlinkedStore: folder)
         let metas = try checked(MetaPages(settled: file), file, folder)
         let pages = metas.pages.map { page in
             page.map {

@@ -63,7 +63,10 @@ struct OpeningRules {
 
     /// Throws if the folder or a file in it is a symbolic link. Links on the path to the folder are the system's
     /// affair.
-    static func refuseLinks(_ folder: String) throws(StoreError) {
+    static func refuseLinks(_ path: String) throws(StoreError) {
+        // With a slash at its end, a path means what a link leads to.
+        var folder = path
+        while folder.count > 1, folder.hasSuffix("/") { folder.removeLast() }
         for path in [folder, StoreFiles.dataPath(in: folder), StoreFiles.lockPath(in: folder)]
         where FileSystem.statusOfLink(path)?.kind == .symbolicLink {
             let remedy = path == folder ? "pass the folder that it leads to" : "put the file itself there"

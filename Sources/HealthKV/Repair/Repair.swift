@@ -53,7 +53,7 @@ struct Repair {
     private static let attempts = 5
 
     private mutating func search() throws -> Salvage {
-        let file = try PageFile(ofStore: folder)
+        let file = try PageFile(ofUnlinkedStore: folder)
         for attempt in 1...Repair.attempts {
             let metas = MetaPages(settled: file)
             if let failure = metas.failure { throw StoreError.unreadable(folder, failure) }

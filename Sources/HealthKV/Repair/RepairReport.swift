@@ -39,9 +39,9 @@ public struct RepairReport: Sendable {
     /// Whether values of commits that never happened may be in the new store: several processes wrote commits of the
     /// same number and all but one of them were killed, and nothing in the file tells which.
     public internal(set) var isOfDoubtfulSessions = false
-    /// Whether samples that were deleted, or changed since, may be in the new store: the file is cut, and what tells
-    /// older states and deletions is cut off; or a deletion of a range or a source, which removes its samples step by
-    /// step, may have been under way.
+    /// Whether samples that were deleted, or changed since, may be in the new store: what tells older states and
+    /// deletions is lost with pages of the file; or a deletion of a range or a source, which removes its samples step
+    /// by step, may have been under way.
     public internal(set) var mayHoldDeleted = false
     /// The number of records that are lost, by table.
     public internal(set) var recordsLost: [String: Int] = [:]

@@ -158,8 +158,8 @@ enum Journal {
 
     /// Returns `true` if a later commit than the next one is in the file. Then the next one did happen, and is damaged.
     ///
-    /// A forged file may look like a long frame at each offset, so the search stops when it has computed the checksum
-    /// of as many bytes as the file has. No writer leaves such a file, so that is damage as well.
+    /// A forged file may look like a long frame at each offset, so the search stops when those that were no frames are
+    /// together as long as the file. No writer leaves such a file, so that is damage as well.
     private static func hasFrame(behind known: JournaledCommits, in file: JournalFile) -> Bool {
         var offset = known.offset + 8
         var verified = 0

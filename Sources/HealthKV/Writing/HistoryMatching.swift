@@ -30,8 +30,10 @@ struct HistoryMatching {
     private let firstCommit: UInt64
     private(set) var knowledge: HistoryKnowledge
     private var nameOfKind: [Int] = []
-    /// The candidates of rows, as far as they have any.
+    /// The stored samples with the value of a row, as far as there are any.
     private var candidates: [Int: [FoundRow]] = [:]
+    /// Those whose value differs by at most half a digit. They count for a row that has none of the others.
+    private var near: [Int: [FoundRow]] = [:]
     /// Rows whose sync identifier the store may know. Most are new, and one pass along the index shows that.
     private var mayBeKnown: [Bool]
     /// The names that apps gave to rows, in rows without a sync identifier.
@@ -40,10 +42,8 @@ struct HistoryMatching {
     private var namesakes: [Int: [FoundRow]] = [:]
     /// The stored samples that named rows of the batch are.
     private var taken: Set<SampleID> = []
-    /// Rows that differ from all their candidates, by less than half a digit.
-    private var nearRows: Set<Int> = []
-    private var exactRows: Set<Int> = []
-    /// The stored samples that rows of this batch are, and the bits of the values in which the rows bring them.
+    /// The stored samples that rows of this batch are, and the bits of the values in which the rows bring them. Empty
+    /// unless values are near.
     private var claimed: [SampleID: UInt64] = [:]
     /// The ids that rows of the batch have or get; empty until that is asked.
     private var idsOfBatch: Set<SampleID> = []
@@ -70,11 +70,18 @@ struct HistoryMatching {
                 try consider(row, stored, lane, in: snapshot)
             }
         }
-        // Rows that are exactly what is stored come first, so that a row with a near value does not take their sample.
-        for row in 0..<batch.count where !nearRows.contains(row) { try decide(row, in: snapshot) }
-        for row in nearRows.sorted() { try decide(row, in: snapshot) }
+        // Rows that have what is stored come first, so that a row with a near value does not take their sample.
+        let nearRows = near.keys.filter { candidates[$0] == nil }
+        if nearRows.isEmpty {
+            for row in 0..<batch.count { try decide(row, in: snapshot) }
+        } else {
+            let late = Set(nearRows)
+            for row in 0..<batch.count where !late.contains(row) { try decide(row, in: snapshot) }
+            for row in nearRows.sorted() { try decide(row, in: snapshot) }
+        }
         // Once it is known which stored samples stand in the file as they are.
         for row in names.keys.sorted() where !held[row] { try decideNamed(row, in: snapshot) }
+        try renumberIdentified(in: snapshot)
     }
 
     private mutating func markIdentified(_ environment: WriteEnvironment, in snapshot: Snapshot) throws {
@@ -99,21 +106,33 @@ struct HistoryMatching {
         if let name = name(of: row), try HistoryMatching.name(of: stored) == name {
             namesakes[row, default: []].append(FoundRow(lane: lane, row: stored, isHidden: false))
         }
-        guard NearRows.isNear(stored.end, batch.ends[row]), try isSameValue(row, stored, lane, in: snapshot) else {
-            return
+        guard NearRows.isNear(stored.end, batch.ends[row]) else { return }
+        let found = FoundRow(lane: lane, row: stored, isHidden: false)
+        switch try likeness(row, stored, lane, in: snapshot) {
+        case .equal: candidates[row, default: []].append(found)
+        case .near: near[row, default: []].append(found)
+        case .different: break
         }
-        candidates[row, default: []].append(FoundRow(lane: lane, row: stored, isHidden: false))
     }
 
-    private mutating func isSameValue(_ row: Int, _ stored: StoredRow, _ lane: Lane, in snapshot: Snapshot) throws
-        -> Bool
-    {
+    /// How the value of a row and that of a stored sample compare.
+    private enum Likeness {
+        case equal
+        /// They may have been rounded from one number.
+        case near
+        case different
+
+        init(_ isEqual: Bool) { self = isEqual ? .equal : .different }
+    }
+
+    private func likeness(_ row: Int, _ stored: StoredRow, _ lane: Lane, in snapshot: Snapshot) throws -> Likeness {
         let kind = plan.kinds[Int(batch.kindOfRow[row])]
         let brought = batch.values[row]
         if stored.commit >= firstCommit {
             // It comes from the same file, which has one unit for each type.
-            return stored.start == batch.starts[row] && stored.end == batch.ends[row] && stored.unit == kind.unit
-                && stored.value.bitPattern == brought.bitPattern
+            return Likeness(
+                stored.start == batch.starts[row] && stored.end == batch.ends[row] && stored.unit == kind.unit
+                    && stored.value.bitPattern == brought.bitPattern)
         }
         // What was edited here is compared with what was imported.
         var (value, unit) = (stored.value, try NameTable.unit(stored.unit, in: snapshot))
@@ -122,24 +141,16 @@ struct HistoryMatching {
         {
             (value, unit) = (original.quantity.value, original.quantity.unit)
         }
-        if unit == kind.sampleUnit, value == brought {
-            if nearRows.remove(row) != nil { exactRows.insert(row) }
-            return true
-        }
+        if unit == kind.sampleUnit, value == brought { return .equal }
         let isPrinted = DerivedID.isDerived(stored.id)
-        if unit == kind.sampleUnit, isPrinted { return false }
+        if unit == kind.sampleUnit, isPrinted { return .different }
         guard
             PrintedValue(brought, kind.sampleUnit).isSame(
                 as: PrintedValue(value, unit), bothPrinted: isPrinted, of: kind.sampleType)
-        else { return false }
-        let converted = try? Quantity(value, unit).value(in: kind.sampleUnit)
-        if let converted, abs(converted - brought) <= abs(brought) * 1e-12 {
-            nearRows.remove(row)
-            exactRows.insert(row)
-        } else if !exactRows.contains(row) {
-            nearRows.insert(row)
-        }
-        return true
+        else { return .different }
+        // What is one number in two units differs in the last bits only.
+        guard let converted = try? Quantity(value, unit).value(in: kind.sampleUnit) else { return .near }
+        return abs(converted - brought) <= abs(brought) * 1e-12 ? .equal : .near
     }
 
     /// Decides what a row is, once all its candidates are known.
@@ -152,7 +163,7 @@ struct HistoryMatching {
         }
         guard DerivedID.isDerived(batch.ids[row]) else { return }
         let twin = rare?.multiplicity ?? 0
-        var known = candidates[row] ?? []
+        var known = known(row)
         if let text = rare?.syncIdentifier {
             known.removeAll { $0.row.rare?.syncIdentifier.map { $0 != text } ?? false }
         }
@@ -164,17 +175,25 @@ struct HistoryMatching {
             known = try known.filter { try HistoryMatching.name(of: $0.row) == nil }
         }
         // A stored sample is at most one of several near values. Equal ones are told apart by their numbers.
-        known.removeAll { found in claimed[found.row.id].map { $0 != batch.values[row].bitPattern } ?? false }
+        if !claimed.isEmpty {
+            known.removeAll { found in claimed[found.row.id].map { $0 != batch.values[row].bitPattern } ?? false }
+        }
         if known.count > twin { return hold(row, known[twin]) }
         if name(of: row) == nil { decideDeleted(row, known: known.count) }
     }
 
     private mutating func hold(_ row: Int, _ found: FoundRow) {
         held[row] = true
-        claimed[found.row.id] = batch.values[row].bitPattern
+        if !near.isEmpty { claimed[found.row.id] = batch.values[row].bitPattern }
         if batch.extras.isEmpty { return }
         if name(of: row) != nil { taken.insert(found.row.id) }
         if batch.extras[row]?.group != nil, found.row.rare?.group == nil { ungrouped.append((row, found)) }
+    }
+
+    /// The stored samples that a row may be.
+    private func known(_ row: Int) -> [FoundRow] {
+        if let equal = candidates[row] { return equal }
+        return near.isEmpty ? [] : near[row] ?? []
     }
 
     private func name(of row: Int) -> String? { names.isEmpty ? nil : names[row] }
@@ -201,15 +220,36 @@ struct HistoryMatching {
                 return
             }
         }
-        decideDeleted(row, known: candidates[row]?.count ?? 0)
-        let isTaken = candidates[row]?.contains { $0.row.id == batch.ids[row] } ?? false
-        guard !deleted[row], isTaken || knowledge.replaced.contains(batch.ids[row]) else { return }
+        decideDeleted(row, known: known(row).count)
+        guard !deleted[row], isTaken(row) || knowledge.replaced.contains(batch.ids[row]) else { return }
+        renumbered[row] = try freeTwin(row, in: snapshot)
+    }
+
+    /// Gives ids of their own to new rows with a sync identifier whose content another stored sample has already.
+    private mutating func renumberIdentified(in snapshot: Snapshot) throws {
+        var given: [String: (id: SampleID, twin: Int)] = [:]
+        for row in mayBeKnown.indices where !held[row] && !deleted[row] && versions[row] == nil && isTaken(row) {
+            guard DerivedID.isDerived(batch.ids[row]), let text = batch.extras[row]?.syncIdentifier else { continue }
+            // All versions of an identifier are one sample.
+            let twin = try given[text] ?? freeTwin(row, in: snapshot)
+            given[text] = twin
+            renumbered[row] = twin
+        }
+    }
+
+    /// Whether a stored sample has the id of a row.
+    private func isTaken(_ row: Int) -> Bool {
+        candidates.isEmpty && near.isEmpty ? false : known(row).contains { $0.row.id == batch.ids[row] }
+    }
+
+    /// Returns an id for the content of a row that no sample has.
+    private mutating func freeTwin(_ row: Int, in snapshot: Snapshot) throws -> (id: SampleID, twin: Int) {
         if idsOfBatch.isEmpty { idsOfBatch = Set(batch.ids) }
         var twin = (batch.extras[row]?.multiplicity ?? 0) + 1
         func id() -> SampleID { ImportPlan.derivedID(batch, plan.kinds, row, multiplicity: twin) }
         while try idsOfBatch.contains(id()) || SampleLookup.find(id(), in: snapshot) != nil { twin += 1 }
         idsOfBatch.insert(id())
-        renumbered[row] = (id(), twin)
+        return (id(), twin)
     }
 
     /// Decides whether a row that is not held was deleted here.
@@ -229,16 +269,17 @@ struct HistoryMatching {
     private mutating func decide(_ row: Int, _ text: String, version: Int64, in snapshot: Snapshot) throws -> Bool {
         let kind = Int(batch.kindOfRow[row])
         // Mostly the stored sample is at the same place.
-        let near = candidates[row]?.first { candidate in
+        let atPlace = known(row).first { candidate in
             let isID = candidate.row.flags.contains(.syncIsID)
             let held = isID ? candidate.row.id.description : candidate.row.rare?.syncIdentifier
             // By bytes, as in the index.
             return held.map { $0.utf8.elementsEqual(text.utf8) } ?? false
         }
-        for found in try near.map({ [$0] }) ?? SampleLookup.find(syncIdentifier: text, in: snapshot) {
+        for found in try atPlace.map({ [$0] }) ?? SampleLookup.find(syncIdentifier: text, in: snapshot) {
             guard found.lane.type == plan.kinds[kind].type, !found.isHidden,
                 try knowledge.names.number(ofRevision: found.row.revision, in: snapshot) == nameOfKind[kind]
             else { continue }
+            if !near.isEmpty { claimed[found.row.id] = batch.values[row].bitPattern }
             if found.row.version >= version {
                 held[row] = true
                 if batch.extras[row]?.group != nil, found.row.rare?.group == nil { ungrouped.append((row, found)) }

@@ -135,7 +135,8 @@ struct RepairVerbTests {
         try FileManager.default.createSymbolicLink(
             atPath: bench.path("link"), withDestinationPath: bench.path("A store"))
         for words in [
-            ["repair", "link", "--dry-run"], ["pages", "link"], ["page", "link", "2"], ["check", "link"],
+            ["repair", "link", "--dry-run"], ["repair", "link/", "--dry-run"], ["check", "link/"], ["pages", "link"],
+            ["page", "link", "2"], ["check", "link"],
             ["info", "link"],
         ] {
             let run = try bench.run(words, input: nil)

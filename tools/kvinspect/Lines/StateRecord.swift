@@ -24,7 +24,7 @@ struct StateRecord: Decodable {
         case "pending": .pending(try pending())
         case "note":
             .note(name: try self.name(name, "name"), bytes: try StateRecord.bytes(required(bytes, "bytes")))
-        case "content": .content(try required(content, "content"), deleted: try required(time, "time"))
+        case "content": .content(try deletedContent(), deleted: try required(time, "time"))
         case "import": .importPosition(job: try name(job, "job"), batches: try position())
         default:
             .audit(
@@ -44,6 +44,12 @@ struct StateRecord: Decodable {
             throw JSONError(ModelError.malformedText(field: name))
         }
         return text
+    }
+
+    private func deletedContent() throws(JSONError) -> Sample {
+        let sample = try required(content, "content")
+        do { try sample.validate() } catch { throw JSONError(error) }
+        return sample
     }
 
     private func position() throws(JSONError) -> Int {

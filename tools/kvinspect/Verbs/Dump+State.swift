@@ -7,13 +7,14 @@ struct StateLines {
     private let sync = SyncFields(zone: .utc)
 
     func printAll(
-        _ transaction: borrowing ReadTransaction, skippingDamage: Bool, to listing: inout Listing
+        _ transaction: borrowing ReadTransaction, skippingDamage: Bool, isComplete: Bool, to listing: inout Listing
     ) throws {
-        try printDeletions(transaction, to: &listing)
+        try printDeletions(transaction, skippingDamage: skippingDamage, to: &listing)
         try transaction.forEachDeletedContent(skippingDamage: skippingDamage) { sample, time in
             try listing.append(ContentLine(sample: sample, time: time))
         }
-        for job in try transaction.unfinishedImports() {
+        // An import that went on from its place would not bring what is missing here.
+        for job in isComplete ? try transaction.unfinishedImports() : [] {
             try listing.append(
                 line("import", [.init("job", .string(job.job)), .init("batches", .count(job.position))]))
         }
@@ -55,14 +56,18 @@ struct StateLines {
     }
 
     /// All deletions that the store remembers, and those that an unfinished operation has yet to write down.
-    private func printDeletions(_ transaction: borrowing ReadTransaction, to listing: inout Listing) throws {
+    private func printDeletions(
+        _ transaction: borrowing ReadTransaction, skippingDamage: Bool, to listing: inout Listing
+    ) throws {
         var place: SampleID?
         repeat {
             let page = try transaction.deletions(after: place)
             for deletion in page.deletions { try listing.append(line("deleted", fields(of: deletion))) }
             place = page.next
         } while place != nil
-        try transaction.forEachDeletionUnderWay { try listing.append(line("deleted", fields(of: $0))) }
+        try transaction.forEachDeletionUnderWay(skippingDamage: skippingDamage) {
+            try listing.append(line("deleted", fields(of: $0)))
+        }
     }
 
     /// The ranges that the feed still knows as removed.

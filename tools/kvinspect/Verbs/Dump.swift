@@ -78,7 +78,8 @@ enum DumpVerb: Verb {
                 try store.read { transaction in
                     try printSamples(of: transaction, skippingDamage: skips, to: &listing, &lost, progress)
                     if arguments.flag("all") {
-                        try StateLines().printAll(transaction, skippingDamage: skips, to: &listing)
+                        try StateLines().printAll(
+                            transaction, skippingDamage: skips, isComplete: isComplete && lost.isEmpty, to: &listing)
                     }
                 }
                 return Listing.trailer(isComplete: isComplete && lost.isEmpty)
@@ -96,6 +97,8 @@ enum DumpVerb: Verb {
         ) { store, report in
             let losses = RepairVerb.losses(of: report, arguments)
             for line in losses + report.findings.prefix(RepairVerb.named) { console.say("Damaged: \(line)") }
+            let more = report.findings.count - RepairVerb.named
+            if more > 0 { console.say("Damaged: \(more) more findings") }
             let code = try print(
                 store, skippingDamage: false, isComplete: !report.isLossy, arguments, console)
             return report.isSound ? code : .damage

@@ -19,7 +19,13 @@ final class BatchWriter: Sendable {
     private let work = WorkInOrder(label: "load")
     private let state = Mutex(State())
 
-    init(_ store: SampleStore) { sampleStore = store }
+    /// Whether the store was empty. Only then does it lack what an import brought up to its place.
+    private let wasEmpty: Bool
+
+    init(_ store: SampleStore) {
+        sampleStore = store
+        wasEmpty = (try? store.read { try $0.count() }) == 0
+    }
 
     /// The last line that was stored.
     var storedLines: Int { state.withLock { $0.lines } }
@@ -77,7 +83,7 @@ final class BatchWriter: Sendable {
                     refused.append(line)
                 }
             }
-            try BatchWriter.take(batch.states, &transaction)
+            try self.take(batch.states, &transaction)
             return (report, refused)
         }
     }
@@ -87,16 +93,16 @@ final class BatchWriter: Sendable {
         try sampleStore.write { transaction in
             for source in batch.sources { try transaction.meet(source) }
             let report = try transaction.importBatch(batch.samples)
-            try BatchWriter.take(batch.states, &transaction)
+            try self.take(batch.states, &transaction)
             return report
         }
     }
 
-    private static func take(_ states: [StateEntry], _ transaction: inout WriteTransaction) throws {
+    private func take(_ states: [StateEntry], _ transaction: inout WriteTransaction) throws {
         for rank in 0..<3 { for state in states where state.rank == rank { try take(state, &transaction) } }
     }
 
-    private static func take(_ state: StateEntry, _ transaction: inout WriteTransaction) throws {
+    private func take(_ state: StateEntry, _ transaction: inout WriteTransaction) throws {
         switch state {
         case .deleted(let deletion): try transaction.merge(deletion)
         case .peer(let peer):
@@ -117,7 +123,9 @@ final class BatchWriter: Sendable {
         case .audit(let event, let sample, let displaced, let time):
             try transaction.appendAudit(event: event, sample: sample, displaced: displaced, time: time)
         case .content(let sample, let time): try transaction.keepDeletedContent(sample, deletedAt: time)
-        case .importPosition(let job, let batches): try transaction.advanceImport(of: job, to: batches)
+        case .importPosition(let job, let batches):
+            // In another store the import may have ended long ago, or may have brought other samples.
+            if wasEmpty { try transaction.advanceImport(of: job, to: batches) }
         case .note(let name, let bytes):
             guard StateLines.isOfCopies(name), try transaction.syncNote(name) == nil else { return }
             try transaction.setSyncNote(name, bytes)
