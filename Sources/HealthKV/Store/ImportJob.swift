@@ -51,11 +51,9 @@ extension ImportJob {
 
     static func all(in snapshot: Snapshot) throws -> [ImportJob] {
         var jobs: [ImportJob] = []
-        var cursor = try snapshot.view.cursor(snapshot.tables[.upkeep])
-        var found = try cursor.seek([UpkeepKind.importJob])
-        while found, cursor.key.copied().first == UpkeepKind.importJob {
-            jobs.append(try ImportJob(cursor.value, key: cursor.key.copied()))
-            found = try cursor.next()
+        try UpkeepKind.forEach(UpkeepKind.importJob, in: snapshot) { key, value in
+            jobs.append(try ImportJob(value, key: key))
+            return true
         }
         return jobs
     }

@@ -73,20 +73,17 @@ enum ContentTable {
     static func forEach(
         skippingDamage: Bool, in snapshot: Snapshot, _ body: (Sample, Instant) throws -> Void
     ) throws {
-        var cursor = try snapshot.view.cursor(snapshot.tables[.upkeep])
-        var found = try cursor.seek([UpkeepKind.deletedContent])
-        while found, cursor.key.copied().first == UpkeepKind.deletedContent {
-            let key = cursor.key.copied()
+        try UpkeepKind.forEach(UpkeepKind.deletedContent, in: snapshot) { key, value in
             var kept: (Sample, Instant)?
             do {
-                let content = try DeletedContent(cursor.value, key: key)
+                let content = try DeletedContent(value, key: key)
                 if let row = try row(of: content, in: snapshot), ContentTable.key(row.id) == key {
                     let sample = try NameTable.sample(row, content.lane.type, in: snapshot)
                     kept = (sample, Instant(nanoseconds: content.time))
                 }
             } catch  where skippingDamage && StoreError.isDamage(error) {}
             if let kept { try body(kept.0, kept.1) }
-            found = try cursor.next()
+            return true
         }
     }
 
@@ -110,18 +107,19 @@ enum ContentTable {
         behind key: [UInt8], count: Int, in snapshot: Snapshot, where goes: (Snapshot, DeletedContent) throws -> Bool
     ) throws -> (old: [[UInt8]], next: [UInt8]?) {
         var (old, seen): ([[UInt8]], Int) = ([], 0)
-        var cursor = try snapshot.view.cursor(snapshot.tables[.upkeep])
-        var found = try cursor.seek(key)
-        while found, cursor.key.copied().first == UpkeepKind.deletedContent {
-            let key = cursor.key.copied()
-            guard seen < count else { return (old, key) }
+        var next: [UInt8]?
+        try UpkeepKind.forEach(UpkeepKind.deletedContent, from: key, in: snapshot) { key, value in
+            guard seen < count else {
+                next = key
+                return false
+            }
             seen += 1
             // A damaged row is useless, so remove it.
-            let content = try? DeletedContent(cursor.value, key: key)
+            let content = try? DeletedContent(value, key: key)
             if try content.map({ try goes(snapshot, $0) }) ?? true { old.append(key) }
-            found = try cursor.next()
+            return true
         }
-        return (old, nil)
+        return (old, next)
     }
 
     /// Keeps the content of a row that is deleted here.

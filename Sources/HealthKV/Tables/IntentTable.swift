@@ -22,11 +22,9 @@ enum IntentTable {
     /// Returns the unfinished mass operations.
     static func loadIntents(in snapshot: Snapshot) throws -> [Intent] {
         var intents: [Intent] = []
-        var cursor = try snapshot.view.cursor(snapshot.tables[.upkeep])
-        var found = try cursor.seek([UpkeepKind.intent])
-        while found, cursor.key.copied().first == UpkeepKind.intent {
-            intents.append(try Intent(cursor.value, key: cursor.key.copied()))
-            found = try cursor.next()
+        try UpkeepKind.forEach(UpkeepKind.intent, in: snapshot) { key, value in
+            intents.append(try Intent(value, key: key))
+            return true
         }
         return intents
     }

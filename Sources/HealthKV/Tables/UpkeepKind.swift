@@ -1,3 +1,6 @@
+import ColumnFormat
+import LMDB
+
 /// The kinds of records in the table `upkeep`: the first byte of their keys. The numbers are embedded on disk: never
 /// change or reuse one.
 enum UpkeepKind {
@@ -15,4 +18,18 @@ enum UpkeepKind {
     static let sessions: UInt8 = 6
     /// A second copy of the header and the ranking of sources (``HeaderCopy``).
     static let headerCopy: UInt8 = 7
+
+    /// Calls `body` with the key and the value of each record of a kind, from `key` on if it is given, in the order of
+    /// the keys, until it returns `false`.
+    static func forEach(
+        _ kind: UInt8, from key: [UInt8]? = nil, in snapshot: Snapshot, _ body: ([UInt8], RawSpan) throws -> Bool
+    ) throws {
+        var cursor = try snapshot.view.cursor(snapshot.tables[.upkeep])
+        var found = try cursor.seek(key ?? [kind])
+        while found {
+            let key = cursor.key.copied()
+            guard key.first == kind, try body(key, cursor.value) else { return }
+            found = try cursor.next()
+        }
+    }
 }

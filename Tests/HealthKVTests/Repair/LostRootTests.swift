@@ -68,26 +68,27 @@ struct LostRootTests {
     }
 
     @Test("Any wrong bit in the root of a meta page loses nothing, and is no loss") func roots() throws {
+        try withEachBit(wrongAt: 128) { bit, report in #expect(!report.isSound, "bit \(bit): \(report)") }
+    }
+
+    /// Repairs the store with each bit of a number on the newest meta page wrong in turn: nothing may be lost.
+    private func withEachBit(wrongAt place: Int, _ body: (Int, RepairReport) throws -> Void) throws {
         let whole = try filled()
-        let known = try samples(place)
-        let offset = try newestMeta().index * DataPages.size + 128
+        let known = try samples(self.place)
+        let offset = try newestMeta().index * DataPages.size + place
         for bit in 0..<64 {
             let (report, found) = try repaired(whole) { $0[offset + bit / 8] ^= 1 << UInt8(bit % 8) }
             #expect(found == known, "bit \(bit): \(report.findings)")
-            #expect(!report.isLossy && !report.isSound && report.check.isClean, "bit \(bit): \(report)")
+            #expect(!report.isLossy && report.check.isClean, "bit \(bit): \(report)")
+            try body(bit, report)
         }
     }
 
     @Test("A store that check finds damaged is not called sound: any wrong bit in the number of the last page")
     func lastPages() throws {
-        let whole = try filled()
-        let known = try samples(place)
-        let offset = try newestMeta().index * DataPages.size + 136
-        for bit in 0..<64 {
-            let (report, found) = try repaired(whole) { $0[offset + bit / 8] ^= 1 << UInt8(bit % 8) }
-            #expect(found == known, "bit \(bit): \(report.findings)")
-            #expect(!report.isLossy && report.check.isClean, "bit \(bit): \(report)")
-            #expect(try report.isSound == SampleStore.check(at: place).isClean, "bit \(bit): \(report.findings)")
+        try withEachBit(wrongAt: 136) { bit, report in
+            let isClean = try SampleStore.check(at: place).isClean
+            #expect(report.isSound == isClean, "bit \(bit): \(report.findings)")
         }
     }
 
