@@ -43,6 +43,14 @@ public enum DerivedID {
         return SampleID(high: high, low: low)
     }
 
+    /// Returns the multiplicity of a sample that its app tells from equal ones by a text. It follows from the text
+    /// alone, so that it is the same in whatever order a file holds the samples. Multiplicities that count are less.
+    package static func multiplicity(named text: String, isSyncIdentifier: Bool) -> Int {
+        var hash = WordHash(seed: isSyncIdentifier ? 3 : 4)
+        hash.mix(text)
+        return 1 << 30 | Int(hash.value >> 34)
+    }
+
     /// Returns an id that no derived id of the type with this start or a later one precedes.
     package static func first(_ prefix: Prefix, start: Int64) -> SampleID {
         let any = id(prefix, start: start, end: start, value: 0, multiplicity: 0)

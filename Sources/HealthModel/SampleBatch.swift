@@ -321,6 +321,13 @@ extension SampleBatch.Extras {
         _modify { yield &fields.multiplicity }
     }
 
+    /// How many equal rows come before in all batches of a history: those without a name, before a row with one, and
+    /// those with a name before a row without one.
+    package var othersBefore: Int {
+        get { fields.othersBefore }
+        _modify { yield &fields.othersBefore }
+    }
+
     /// The hardware that made the measurement, if it is not that of the row's kind.
     public var device: Device? {
         get { fields.device }
@@ -389,6 +396,7 @@ struct ExtraFields: Hashable, Sendable {
     var modified: ChangeClock?
     var count = 1
     var multiplicity = 0
+    var othersBefore = 0
     var device: Device?
     var metadata: [String: MetadataValue] = [:]
     var group: String?

@@ -312,50 +312,83 @@ struct ExportReader {
         _ bytes: borrowing Span<UInt8>, correlation element: ExportElement, _ isMended: inout Bool,
         _ sink: inout RecordSink
     ) throws -> Int {
-        // Its records are taken even if nobody can read to what they belong.
-        var (group, refusal): (String?, RecordReader.Refusal?)
-        do {
-            group = try self.group(of: element, bytes, &isMended)
-        } catch {
-            refusal = error
-        }
         // A group has no metadata of its own, unless an exact export carries the correlation whole.
         let entries = try takeExact(correlation: element, bytes, &sink) ? [] : element.nodes
         for node in entries where node.depth == 1 && ExportName.metadataEntry.isName(of: node, in: bytes) {
             sink.report.keepOut("MetadataEntry of Correlation", bytes: node.tag.count)
         }
-        var lost = 0
+        var (members, lost): ([ImportedRecord], Int) = ([], 0)
         for (number, node) in element.nodes.enumerated()
         where node.depth == 1 && ExportName.record.isName(of: node, in: bytes) {
             do {
                 var isOdd = false
-                var record = try records.record(element, number, bytes, &isOdd)
+                let record = try records.record(element, number, bytes, &isOdd)
                 if isOdd { try ExportReader.refuseGuessed(record) }
-                if record.metadata[ExactKeys.sample] != nil { continue }
-                record.group = group
                 isMended = isMended || isOdd
-                try sink.add(record, isNested: true)
-            } catch is RecordReader.Refusal {
+                members.append(record)
+            } catch {
                 lost += 1
             }
         }
+        // Its records are taken even if nobody can read to what they belong.
+        var (group, refusal): (String?, RecordReader.Refusal?)
+        do {
+            let head = try head(of: element, bytes, &isMended)
+            group = self.group(head, of: members)
+        } catch {
+            refusal = error
+        }
+        try add(members, group: group, &sink)
         if let refusal { throw refusal }
         return lost
     }
 
-    /// Names the group of a correlation by what is the same in every export of it.
-    private mutating func group(
+    /// Adds the records of a correlation, none of them in another batch than the others.
+    private func add(_ members: [ImportedRecord], group: String?, _ sink: inout RecordSink) throws {
+        // The record at the top level carries the whole sample as well.
+        for var record in members where record.metadata[ExactKeys.sample] == nil {
+            record.group = group
+            try sink.add(record, isNested: true)
+        }
+        try sink.flushIfFull()
+    }
+
+    /// What a correlation says of itself.
+    private struct CorrelationHead {
+        let prefix: DerivedID.Prefix
+        let (start, end): (Int64, Int64)
+    }
+
+    private mutating func head(
         of element: ExportElement, _ bytes: borrowing Span<UInt8>, _ isMended: inout Bool
-    ) throws(RecordReader.Refusal) -> String {
+    ) throws(RecordReader.Refusal) -> CorrelationHead {
         guard let name = records.text(.type, element, element.nodes[0], bytes, &isMended) else {
             throw RecordReader.Refusal(reason: "it has no type")
         }
         let (start, end) = try records.times(element, element.nodes[0], bytes)
         let source = try records.source(element, element.nodes[0], bytes, &isMended)
         let prefix = DerivedID.Prefix(type: SampleType(name), source: source.source.identity)
-        let first = DerivedID.id(prefix, start: start, end: end, value: 0, multiplicity: 0)
-        let earlier = correlations.count(first)
-        return DerivedID.id(prefix, start: start, end: end, value: 0, multiplicity: earlier).description
+        return CorrelationHead(prefix: prefix, start: start, end: end)
+    }
+
+    /// Names the group of a correlation by what is the same in every export of it, whatever other correlations of its
+    /// time the file holds. A store keeps the name that the group has there.
+    private mutating func group(_ head: CorrelationHead, of members: [ImportedRecord]) -> String {
+        var sum: UInt64 = 0
+        for record in members {
+            var hash = WordHash(seed: 5)
+            hash.mix(record.type.identifier)
+            hash.mix(UInt64(bitPattern: record.start.nanoseconds))
+            hash.mix(UInt64(bitPattern: record.end.nanoseconds))
+            hash.mix(DerivedID.canonical(record.value, record.unit, of: record.type).bitPattern)
+            sum &+= hash.value
+        }
+        func id(_ earlier: Int) -> SampleID {
+            DerivedID.id(
+                head.prefix, start: head.start, end: head.end, value: Double(bitPattern: sum), multiplicity: earlier)
+        }
+        let earlier = correlations.count(id(0))
+        return id(earlier).description
     }
 
     /// Takes the sample of a correlation itself. Returns `false` if the correlation carries none: only an exact export
@@ -424,26 +457,28 @@ struct ExportReader {
         var end = outside
         if let close = bytes.firstPlace(of: closing, from: start, to: outside) { end = close + closing.count }
         let members = TopLevel.next(bytes, from: start + 1).map { min($0, end) } ?? end
-        var group: String?
-        if let head = ElementMender().mend(bytes, in: start..<members) {
+        var head: CorrelationHead?
+        if let element = ElementMender().mend(bytes, in: start..<members) {
             var isMended = true
-            group = try? self.group(of: head, bytes, &isMended)
+            head = try? self.head(of: element, bytes, &isMended)
         }
-        if group != nil {
+        if head != nil {
             sink.report.mended += 1
         } else {
             try reject(bytes, start..<members, "it is broken", &sink, quarantine)
         }
-        var place = members
+        var (place, found): (Int, [ImportedRecord]) = (members, [])
         while place < end {
             let next = TopLevel.next(bytes, from: place + 1).map { min($0, end) } ?? end
             if case .element = scanner.step(bytes, at: place), scanner.element.range.upperBound <= next {
                 let element = scanner.element
                 var isMended = element.isMended
                 do {
-                    try add(bytes, element, group: group, &isMended, &sink)
-                } catch let refusal as RecordReader.Refusal {
-                    try reject(bytes, element.range, refusal.reason, &sink, quarantine)
+                    let record = try records.record(element, 0, bytes, &isMended)
+                    if isMended { try ExportReader.refuseGuessed(record) }
+                    found.append(record)
+                } catch {
+                    try reject(bytes, element.range, error.reason, &sink, quarantine)
                 }
                 // Before the end of the correlation nothing else may follow.
                 let rest = bytes.skippingSpace(from: element.range.upperBound)
@@ -455,19 +490,8 @@ struct ExportReader {
             }
             place = next
         }
+        try add(found, group: head.map { group($0, of: found) }, &sink)
         return end
-    }
-
-    private mutating func add(
-        _ bytes: borrowing Span<UInt8>, _ element: ExportElement, group: String?, _ isMended: inout Bool,
-        _ sink: inout RecordSink
-    ) throws {
-        var record = try records.record(element, 0, bytes, &isMended)
-        if isMended { try ExportReader.refuseGuessed(record) }
-        // The record at the top level carries the whole sample as well.
-        if record.metadata[ExactKeys.sample] != nil { return }
-        record.group = group
-        try sink.add(record, isNested: true)
     }
 
     /// Refuses a record within a correlation of which a text holds what no writer wrote. It stands at the top level as

@@ -5,11 +5,36 @@ struct HistoryBatcher {
     private(set) var batch = SampleBatch()
     /// What ids derive from, for each kind of the batch.
     private var origins: [(prefix: DerivedID.Prefix, unit: DerivedUnit)] = []
-    private var twins = TwinCounter()
+    private var twins = Twins()
     /// Records within a correlation stand at the top level once more, and are counted for themselves.
-    private var nestedTwins = TwinCounter()
+    private var nestedTwins = Twins()
     /// The rows of the batch that stood at the top level before.
     private(set) var repeated = 0
+
+    /// Counts the records of a file.
+    private struct Twins {
+        /// Those that nothing tells from equal ones.
+        private var unnamed = TwinCounter()
+        /// Those that have names, by content, and by content and name.
+        private var named = TwinCounter()
+        private var hasNames = false
+
+        /// Counts a record without a name. Returns how many equal ones came before, and how many with names.
+        mutating func count(_ id: SampleID) -> (same: Int, others: Int) {
+            (unnamed.count(id), hasNames ? named.occurrences(of: id) : 0)
+        }
+
+        /// Counts a record with a name. Returns how many equal ones without a name came before.
+        ///
+        /// - Parameter content: the id that it had without a name.
+        mutating func count(_ id: SampleID, named content: SampleID) -> Int {
+            hasNames = true
+            if named.count(id) == 0 { _ = named.count(content) }
+            return unnamed.occurrences(of: content)
+        }
+
+        func holds(_ id: SampleID, isNamed: Bool) -> Bool { (isNamed ? named : unnamed).occurrences(of: id) > 0 }
+    }
 
     /// The fields of a record that decide its kind.
     struct Kind {
@@ -60,17 +85,26 @@ struct HistoryBatcher {
         let content = origin.unit.canonical(value)
         var id = DerivedID.id(origin.prefix, start: start, end: end, value: content, multiplicity: 0)
         var rare = extras
-        if isNested, twins.occurrences(of: id) > 0 { repeated += 1 }
-        // All versions of a sync identifier are one sample. Two of them are two, however equal their content is.
-        let (identifier, name) = (rare?.syncIdentifier, rare?.metadata.externalName)
-        let earlier =
-            isNested
-            ? nestedTwins.count(id, identifier: identifier, named: name)
-            : twins.count(id, identifier: identifier, named: name)
-        if earlier > 0 {
-            id = DerivedID.id(origin.prefix, start: start, end: end, value: content, multiplicity: earlier)
-            if rare == nil { rare = SampleBatch.Extras() }
-            rare?.multiplicity = earlier
+        // What an app tells apart by a name is as many samples, however equal the content is.
+        if let name = rare?.syncIdentifier ?? rare?.metadata.externalName {
+            let unnamed = id
+            let multiplicity = DerivedID.multiplicity(named: name, isSyncIdentifier: rare?.syncIdentifier != nil)
+            id = DerivedID.id(origin.prefix, start: start, end: end, value: content, multiplicity: multiplicity)
+            if isNested, twins.holds(id, isNamed: true) { repeated += 1 }
+            rare?.multiplicity = multiplicity
+            rare?.othersBefore =
+                isNested ? nestedTwins.count(id, named: unnamed) : twins.count(id, named: unnamed)
+        } else {
+            if isNested, twins.holds(id, isNamed: false) { repeated += 1 }
+            let earlier = isNested ? nestedTwins.count(id) : twins.count(id)
+            if earlier.same > 0 || earlier.others > 0 {
+                if rare == nil { rare = SampleBatch.Extras() }
+                rare?.multiplicity = earlier.same
+                rare?.othersBefore = earlier.others
+            }
+            if earlier.same > 0 {
+                id = DerivedID.id(origin.prefix, start: start, end: end, value: content, multiplicity: earlier.same)
+            }
         }
         append(
             kind: kind, start: start, end: end, value: value, id: id, created: created, extras: rare,

@@ -62,6 +62,11 @@ struct RecordSink {
                 kind: kind, start: start, end: end, value: record.value, created: created, extras: extras,
                 hasOwnFields: extras != nil, isNested: isNested)
         }
+        if !isNested { try flushIfFull() }
+    }
+
+    /// Stores the batch if it is full. Records within a correlation wait for the last of them.
+    mutating func flushIfFull() throws {
         if batcher.isFull || batcher.hasManyKinds { try flush() }
     }
 

@@ -1,7 +1,7 @@
 import HealthModel
 
 /// Counts how often a file holds the same record. A file may hold the second of two identical records far behind the
-/// first, so every record is remembered, in eight bytes and a little room; one with a name in twice that.
+/// first, so every record is remembered, in eight bytes and a little room.
 struct TwinCounter {
     /// One of many small tables. They begin with different sizes, so that they grow at different times.
     fileprivate struct Shard {
@@ -15,10 +15,6 @@ struct TwinCounter {
     /// How often those records occurred that occurred more than once.
     private var repeated: [UInt64: Int] = [:]
 
-    /// The records with a sync identifier or a name, by content and that text, and their numbers where these are not 0.
-    private var named: Set<UInt64> = []
-    private var numbers: [UInt64: Int] = [:]
-
     private static let shardCount = 256
 
     /// Counts a record by the id that derives from its content. Returns how many equal ones came before.
@@ -27,19 +23,6 @@ struct TwinCounter {
         guard !shards[Int(mark >> 56)].insert(mark) else { return 0 }
         let earlier = repeated[mark, default: 1]
         repeated[mark] = earlier + 1
-        return earlier
-    }
-
-    /// Counts a record that may have a sync identifier or a name of its app. Equal records with one of these are one
-    /// record, with one number.
-    mutating func count(_ id: SampleID, identifier: String?, named name: String?) -> Int {
-        guard let text = identifier ?? name else { return count(id) }
-        var hash = WordHash(seed: TwinCounter.mark(of: id))
-        hash.mix(identifier == nil ? 0 : 1)
-        hash.mix(text)
-        if !named.insert(hash.value).inserted { return numbers[hash.value] ?? 0 }
-        let earlier = count(id)
-        if earlier > 0 { numbers[hash.value] = earlier }
         return earlier
     }
 

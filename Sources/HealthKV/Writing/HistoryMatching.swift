@@ -21,8 +21,8 @@ struct HistoryMatching {
     private(set) var versions: [Int: SampleID] = [:]
     /// The least version that such a row gets, where the file gives none.
     private(set) var leastVersions: [Int: Int64] = [:]
-    /// The rows whose id stands for another sample, for a later version or one of another name, and the twins that they
-    /// become.
+    /// The rows whose id stands for another sample, for a later version or one that is another row, and the twins that
+    /// they become.
     private(set) var renumbered: [Int: (id: SampleID, twin: Int)] = [:]
 
     private let batch: SampleBatch
@@ -40,8 +40,15 @@ struct HistoryMatching {
     private var names: [Int: String] = [:]
     /// The stored samples of the same name at the start of such a row.
     private var namesakes: [Int: [FoundRow]] = [:]
-    /// The stored samples that named rows of the batch are.
+    /// Whether rows have names or sync identifiers.
+    private let hasNames: Bool
+    /// Rows that are no stored sample of their name, or without a name if they have none. One of the other kind may be
+    /// left for them.
+    private var unmatched: [Int] = []
+    /// The stored samples that rows of the batch are, if rows have names.
     private var taken: Set<SampleID> = []
+    /// The groups that stored samples have, by the groups of their rows.
+    private var groups: [String: String] = [:]
     /// The stored samples that rows of this batch are, and the bits of the values in which the rows bring them. Empty
     /// unless values are near.
     private var claimed: [SampleID: UInt64] = [:]
@@ -60,8 +67,18 @@ struct HistoryMatching {
         for (row, rare) in batch.extras where rare.syncIdentifier == nil && DerivedID.isDerived(batch.ids[row]) {
             if let name = rare.metadata.externalName { names[row] = name }
         }
+        hasNames = !names.isEmpty || batch.extras.contains { $0.1.syncIdentifier != nil }
     }
 
+    /// Returns the group of a row: the one of the stored samples that are its other members, or that of the batch.
+    func group(of row: Int) -> String? {
+        guard let group = batch.extras[row]?.group else { return nil }
+        return groups[group] ?? group
+    }
+
+    /// Finds out what each row is. A row with a name is the stored sample of that name, and one without is a stored
+    /// sample without, in the order in which the file holds them. A file may lack the names that another one gives, so
+    /// what is left of both kinds belongs together, too.
     mutating func match(_ environment: WriteEnvironment, in snapshot: Snapshot) throws {
         try markIdentified(environment, in: snapshot)
         if knowledge.deleted == nil { knowledge.deleted = try DeletedSamples(&knowledge.names, in: snapshot) }
@@ -79,9 +96,10 @@ struct HistoryMatching {
             for row in 0..<batch.count where !late.contains(row) { try decide(row, in: snapshot) }
             for row in nearRows.sorted() { try decide(row, in: snapshot) }
         }
+        for row in unmatched where !isNamed(row) { try decideUnmatched(row, in: snapshot) }
+        for row in unmatched where isNamed(row) { try decideUnmatched(named: row) }
         // Once it is known which stored samples stand in the file as they are.
         for row in names.keys.sorted() where !held[row] { try decideNamed(row, in: snapshot) }
-        try renumberIdentified(in: snapshot)
     }
 
     private mutating func markIdentified(_ environment: WriteEnvironment, in snapshot: Snapshot) throws {
@@ -162,32 +180,60 @@ struct HistoryMatching {
             return
         }
         guard DerivedID.isDerived(batch.ids[row]) else { return }
-        let twin = rare?.multiplicity ?? 0
-        var known = known(row)
-        if let text = rare?.syncIdentifier {
-            known.removeAll { $0.row.rare?.syncIdentifier.map { $0 != text } ?? false }
-        }
+        let known = unclaimed(row)
         if let name = name(of: row) {
             // Equal records of one name are one record.
             if let own = try known.first(where: { try HistoryMatching.name(of: $0.row) == name }) {
                 return hold(row, own)
             }
-            known = try known.filter { try HistoryMatching.name(of: $0.row) == nil }
+        } else if !isNamed(row) {
+            let own = try unnamed(known)
+            let earlier = rare?.multiplicity ?? 0
+            if own.count > earlier { return hold(row, own[earlier]) }
         }
-        // A stored sample is at most one of several near values. Equal ones are told apart by their numbers.
-        if !claimed.isEmpty {
-            known.removeAll { found in claimed[found.row.id].map { $0 != batch.values[row].bitPattern } ?? false }
+        unmatched.append(row)
+    }
+
+    /// Decides what a row without a name is, if no such stored sample is left.
+    private mutating func decideUnmatched(_ row: Int, in snapshot: Snapshot) throws {
+        let known = unclaimed(row)
+        let rare = batch.extras.isEmpty ? nil : batch.extras[row]
+        let own = try unnamed(known)
+        let earlier = (rare?.multiplicity ?? 0) - own.count + (rare?.othersBefore ?? 0)
+        let named = try known.filter { try HistoryMatching.isNamed($0.row) }
+        if named.count > earlier, let other = named.first(where: { !taken.contains($0.row.id) }) {
+            taken.insert(other.row.id)
+            return hold(row, other)
         }
-        if known.count > twin { return hold(row, known[twin]) }
-        if name(of: row) == nil { decideDeleted(row, known: known.count) }
+        decideDeleted(row, known: own.count)
+        if !deleted[row], isTaken(row) { renumbered[row] = try freeTwin(row, in: snapshot) }
+    }
+
+    /// Decides what a row with a name or a sync identifier is, if no stored sample has that.
+    private mutating func decideUnmatched(named row: Int) throws {
+        let open = try unnamed(unclaimed(row)).dropFirst(batch.extras[row]?.othersBefore ?? 0)
+        if let other = open.first(where: { !taken.contains($0.row.id) }) {
+            knowledge.lent.insert(other.row.id)
+            hold(row, other)
+        } else if name(of: row) == nil {
+            decideDeleted(row, known: 0)
+        }
     }
 
     private mutating func hold(_ row: Int, _ found: FoundRow) {
         held[row] = true
+        note(row, found)
+        if !batch.extras.isEmpty, batch.extras[row]?.group != nil, found.row.rare?.group == nil {
+            ungrouped.append((row, found))
+        }
+    }
+
+    /// Notes that a row is a stored sample, or a later version of one.
+    private mutating func note(_ row: Int, _ found: FoundRow) {
         if !near.isEmpty { claimed[found.row.id] = batch.values[row].bitPattern }
-        if batch.extras.isEmpty { return }
-        if name(of: row) != nil { taken.insert(found.row.id) }
-        if batch.extras[row]?.group != nil, found.row.rare?.group == nil { ungrouped.append((row, found)) }
+        if hasNames { taken.insert(found.row.id) }
+        guard !batch.extras.isEmpty, let group = batch.extras[row]?.group, groups[group] == nil else { return }
+        groups[group] = found.row.rare?.group
     }
 
     /// The stored samples that a row may be.
@@ -196,10 +242,35 @@ struct HistoryMatching {
         return near.isEmpty ? [] : near[row] ?? []
     }
 
+    /// Those of them that no row with another value is. A stored sample is at most one of several near values; equal
+    /// ones are told apart by their numbers.
+    private func unclaimed(_ row: Int) -> [FoundRow] {
+        let known = known(row)
+        if claimed.isEmpty || known.isEmpty { return known }
+        return known.filter { found in claimed[found.row.id].map { $0 == batch.values[row].bitPattern } ?? true }
+    }
+
     private func name(of row: Int) -> String? { names.isEmpty ? nil : names[row] }
 
+    /// Whether a name or a sync identifier tells a row from equal ones.
+    private func isNamed(_ row: Int) -> Bool {
+        hasNames && (names[row] != nil || batch.extras[row]?.syncIdentifier != nil)
+    }
+
+    private static func isNamed(_ stored: StoredRow) throws -> Bool {
+        try stored.flags.contains(.syncIsID) || stored.rare?.syncIdentifier != nil || name(of: stored) != nil
+    }
+
+    /// Returns those without a name that no row with one is.
+    private func unnamed(_ known: [FoundRow]) throws -> [FoundRow] {
+        try known.filter { try !HistoryMatching.isNamed($0.row) && !knowledge.lent.contains($0.row.id) }
+    }
+
     private static func name(of stored: StoredRow) throws -> String? {
-        try stored.rare?.content.metadata.flatMap { try MetadataCoding.decode($0).externalName }
+        guard let metadata = stored.rare?.content.metadata,
+            metadata.contains([String: MetadataValue].externalNameKey)
+        else { return nil }
+        return try MetadataCoding.decode(metadata).externalName
     }
 
     /// Decides what a row is that an app gave a name, and that is no stored sample as it is.
@@ -212,7 +283,7 @@ struct HistoryMatching {
                 return
             }
             if found.commit < firstCommit {
-                taken.insert(found.id)
+                note(row, open[0])
                 knowledge.replaced.insert(found.id)
                 versions[row] = found.id
                 let isLater = batch.modified(at: row).map { $0.time.nanoseconds != found.clockTime } ?? false
@@ -220,21 +291,9 @@ struct HistoryMatching {
                 return
             }
         }
-        decideDeleted(row, known: known(row).count)
+        decideDeleted(row, known: 0)
         guard !deleted[row], isTaken(row) || knowledge.replaced.contains(batch.ids[row]) else { return }
         renumbered[row] = try freeTwin(row, in: snapshot)
-    }
-
-    /// Gives ids of their own to new rows with a sync identifier whose content another stored sample has already.
-    private mutating func renumberIdentified(in snapshot: Snapshot) throws {
-        var given: [String: (id: SampleID, twin: Int)] = [:]
-        for row in mayBeKnown.indices where !held[row] && !deleted[row] && versions[row] == nil && isTaken(row) {
-            guard DerivedID.isDerived(batch.ids[row]), let text = batch.extras[row]?.syncIdentifier else { continue }
-            // All versions of an identifier are one sample.
-            let twin = try given[text] ?? freeTwin(row, in: snapshot)
-            given[text] = twin
-            renumbered[row] = twin
-        }
     }
 
     /// Whether a stored sample has the id of a row.
@@ -253,8 +312,10 @@ struct HistoryMatching {
     }
 
     /// Decides whether a row that is not held was deleted here.
+    ///
+    /// - Parameter known: how many stored samples rows like it may be.
     private mutating func decideDeleted(_ row: Int, known: Int) {
-        let twin = batch.extras.isEmpty ? 0 : batch.extras[row]?.multiplicity ?? 0
+        let earlier = isNamed(row) || batch.extras.isEmpty ? 0 : batch.extras[row]?.multiplicity ?? 0
         let kind = Int(batch.kindOfRow[row])
         guard let places = knowledge.deleted?.near(plan.kinds[kind].type, batch.starts[row]), !places.isEmpty else {
             return
@@ -262,7 +323,7 @@ struct HistoryMatching {
         let gone = places.count { place in
             place.name == nameOfKind[kind] && NearRows.isNear(place.end, batch.ends[row])
         }
-        deleted[row] = known + gone > twin
+        deleted[row] = known + gone > earlier
     }
 
     /// Decides by the sync identifier of a row, if the store knows it. Returns `false` if it does not.
@@ -279,11 +340,10 @@ struct HistoryMatching {
             guard found.lane.type == plan.kinds[kind].type, !found.isHidden,
                 try knowledge.names.number(ofRevision: found.row.revision, in: snapshot) == nameOfKind[kind]
             else { continue }
-            if !near.isEmpty { claimed[found.row.id] = batch.values[row].bitPattern }
             if found.row.version >= version {
-                held[row] = true
-                if batch.extras[row]?.group != nil, found.row.rare?.group == nil { ungrouped.append((row, found)) }
+                hold(row, found)
             } else {
+                note(row, found)
                 versions[row] = found.row.id
             }
             return true
@@ -361,5 +421,17 @@ extension [String: MetadataValue] {
     /// The name that an app gave to a sample, by which it tells it from others of its source and type.
     package var externalName: String? {
         if case .string(let name) = self["HKExternalUUID"], !name.isEmpty { name } else { nil }
+    }
+
+    /// Metadata without these bytes holds no such name.
+    fileprivate static let externalNameKey = Array("HKExternalUUID".utf8)
+}
+
+extension [UInt8] {
+    fileprivate func contains(_ part: [UInt8]) -> Bool {
+        guard count >= part.count else { return false }
+        return (0...count - part.count).contains { start in
+            self[start] == part[0] && self[start..<start + part.count].elementsEqual(part)
+        }
     }
 }

@@ -25,6 +25,8 @@ struct HistoryKnowledge: Sendable {
     var names = SourceNames()
     /// The samples of which the file brought a later version under another content.
     var replaced: Set<SampleID> = []
+    /// The samples without a name that rows with a name are.
+    var lent: Set<SampleID> = []
 }
 
 /// Where deleted samples were. A file that is imported later may hold them, under no id.

@@ -20,7 +20,7 @@ extension WriteTransaction {
             let others = try txn.joinPlain(matching, of: batch, &report)
             if !rest.isEmpty { report += try Importing.importValid(rest, in: &txn) }
             for (row, found) in others {
-                guard let group = batch.extras[row]?.group, try txn.join(group, found) else { continue }
+                guard let group = matching.group(of: row), try txn.join(group, found) else { continue }
                 report.unchanged -= 1
                 report.replaced += 1
             }
@@ -62,6 +62,7 @@ extension WriteTransaction {
             if rare.modified != nil { rare.modified = clock }
             if let least = matching.leastVersions[row] { rare.version = max(rare.version, least) }
             if let twin = matching.renumbered[row]?.twin { rare.multiplicity = twin }
+            if rare.group != nil { rare.group = matching.group(of: row) }
             rest.setExtras(rare, row: rest.count - 1)
         }
         return rest
@@ -83,7 +84,7 @@ extension WriteTransaction {
                 continue
             }
             guard members[found.lane]?[found.row.point] == nil else { continue }
-            content.group = batch.extras[row]?.group
+            content.group = matching.group(of: row)
             var member = found.row
             if content.syncIdentifier == nil, !member.flags.contains(.syncIsID) {
                 member.version = Sample.version(after: member.version)

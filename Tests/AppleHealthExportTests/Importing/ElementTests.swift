@@ -201,6 +201,53 @@ struct ElementTests {
         #expect(try bench.take([sleep("HKCategoryValueSleepAnalysisFlying", 4)]).quarantined == 1)
     }
 
+    /// A food of one value, as a correlation.
+    private static func food(_ members: [(type: String, value: String, unit: String)]) -> String {
+        let date = Export.date(1, "12:00:00")
+        let records = members.map { type, value, unit in
+            Export.record("HKQuantityTypeIdentifierDietary\(type)", value, unit, date, source: "Diary", indent: "  ")
+        }
+        return " <Correlation type=\"HKCorrelationTypeIdentifierFood\" sourceName=\"Diary\" creationDate=\"\(date)\" "
+            + "startDate=\"\(date)\" endDate=\"\(date)\">\n" + records.joined(separator: "\n") + "\n </Correlation>"
+    }
+
+    @Test("Foods of one time keep to themselves, though a later export holds more of them, in another order")
+    func foodsOfOneTime() throws {
+        let bench = try ImportBench()
+        let banana = Self.food([("EnergyConsumed", "105", "kcal"), ("Carbohydrates", "27", "g")])
+        let bread = Self.food([("EnergyConsumed", "80", "kcal"), ("Carbohydrates", "15", "g")])
+        let apple = Self.food([("EnergyConsumed", "95", "kcal"), ("Carbohydrates", "25", "g")])
+        func groups() throws -> [Double: String] {
+            var groups: [Double: String] = [:]
+            for type in [SampleType.dietaryEnergyConsumed, .dietaryCarbohydrates] {
+                for sample in try bench.samples(type) { groups[sample.quantity.value] = sample.group }
+            }
+            return groups
+        }
+        try bench.take([banana, bread])
+        let first = try groups()
+        #expect(first[105] == first[27] && first[80] == first[15] && first[105] != first[80] && first[105] != nil)
+        for file in [[apple, bread, banana], [banana, apple], [bread, apple, banana]] {
+            try bench.take(file)
+            let groups = try groups()
+            #expect(groups.filter { $0.key != 95 && $0.key != 25 } == first)
+            #expect(groups[95] == groups[25] && groups[95] != nil && Set(groups.values).count == 3)
+        }
+    }
+
+    @Test("What joins a meal in a later export joins the group that its other members have, also in other units")
+    func mealThatGrows() throws {
+        let bench = try ImportBench()
+        try bench.take([Self.food([("EnergyConsumed", "105", "kcal"), ("Carbohydrates", "27", "g")])])
+        let group = try #require(try bench.samples(.dietaryCarbohydrates).first?.group)
+        try bench.take([
+            Self.food([("Carbohydrates", "27", "g"), ("Protein", "1.3", "g"), ("EnergyConsumed", "439.3", "kJ")])
+        ])
+        #expect(try bench.samples(.dietaryProtein).map(\.group) == [group])
+        #expect(try bench.samples(.dietaryEnergyConsumed).map(\.group) == [group])
+        #expect(try bench.store.check().isClean)
+    }
+
     @Test("The records of a correlation form a group, and stand only once in the store")
     func correlation() throws {
         func part(_ type: String, _ value: String, _ indent: String) -> String {

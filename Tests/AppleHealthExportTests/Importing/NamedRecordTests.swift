@@ -115,6 +115,42 @@ struct NamedRecordTests {
         #expect(try values() == [150, 170])
     }
 
+    /// How an app tells its records apart.
+    enum Naming: CaseIterable {
+        case external, sync
+
+        var key: String { self == .external ? "HKExternalUUID" : "HKMetadataKeySyncIdentifier" }
+    }
+
+    @Test(
+        "An equal record with a name, and one without, are two samples, whichever an earlier file held",
+        arguments: Naming.allCases, [false, true])
+    func equalUnnamed(_ naming: Naming, namedFirst: Bool) throws {
+        func energy(_ name: String?) -> String {
+            Export.record(
+                "HKQuantityTypeIdentifierDietaryEnergyConsumed", "100", "kcal", Export.date(1, "12:00:00"),
+                source: "Diary", metadata: name.map { [(naming.key, $0)] } ?? [])
+        }
+        func names() throws -> Set<String?> {
+            Set(
+                try bench.samples(.dietaryEnergyConsumed).map {
+                    if case .string(let name)? = $0.metadata["HKExternalUUID"] { name } else { $0.syncIdentifier }
+                })
+        }
+        let both = [energy(nil), energy("A")]
+        try bench.take([both[namedFirst ? 1 : 0]])
+        for file in [both, both.reversed(), both] {
+            try bench.take(file)
+            #expect(try bench.samples(.dietaryEnergyConsumed).count == 2)
+            #expect(try names() == ["A", nil])
+        }
+        // A table without names holds the same two samples, and only these.
+        let bare = [energy(nil), energy(nil)]
+        #expect(try bench.take(bare).unchanged == 2)
+        #expect(try bench.take(bare + [energy(nil)]).inserted == 1)
+        #expect(try bench.store.check().isClean)
+    }
+
     @Test("What was edited here lies over the later version, and what was deleted here stays away")
     func changedHere() throws {
         try bench.take([Self.energy("100", "A"), Self.energy("200", "B", day: 2)])
