@@ -204,6 +204,7 @@ extension World {
                 try txn.samples(SampleQuery(type, includeShadowed: true)).compactMap { sample in
                     if let from, sample.start < from { return nil }
                     if ledger.entries[sample.id]?.isUnknowable ?? false { return nil }
+                    if leftEarly.contains(sample.id) { return nil }
                     // One part of the world may have read the deletion before it was purged, and the other not.
                     let isGone = !foreign.contains(sample.id.description.lowercased())
                     if sample.origin == .imported, mayBePurged, isGone { return nil }

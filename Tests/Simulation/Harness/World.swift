@@ -81,6 +81,8 @@ final class World {
     let types: [SampleType]
     /// The overlays of samples of others.
     var overlays = Ledger()
+    /// Steps that left a cache before one of its neighbours read it for the first time.
+    var leftEarly: Set<SampleID> = []
     /// Whether a HealthKit database was rebuilt.
     var isRebuilt = false
     /// Meals by their groups, with the ids of their samples.
@@ -267,6 +269,9 @@ final class World {
 
     /// Syncs a store with one peer or all, and restarts its process if it ended in between.
     func sync(_ site: Site, with peer: PeerID? = nil) async throws {
+        let waiting = try site.keepsStepsBriefly ? steps(of: site) : []
+        let hasStrangers = try !waiting.isEmpty && hasStrangers(site)
+        defer { if hasStrangers, let left = try? steps(of: site) { leftEarly.formUnion(waiting.subtracting(left)) } }
         do {
             let reports = try await engine(site).sync(peer)
             note("  store\(site.number) syncs \(peer?.rawValue ?? "all"): \(summary(reports))")
@@ -281,6 +286,18 @@ final class World {
         } else {
             site.calls.answer()
         }
+    }
+
+    private func steps(of site: Site) throws -> Set<SampleID> {
+        try site.store.read { txn in
+            Set(try txn.samples(SampleQuery(.stepCount, includeShadowed: true)).map(\.id))
+        }
+    }
+
+    /// Whether a neighbour means to read a store and has never met it.
+    private func hasStrangers(_ site: Site) throws -> Bool {
+        let known = try site.store.read { Set(try $0.peers().map(\.id)) }
+        return sites.contains { $0.links.contains(site.number) && !known.contains($0.readerName) }
     }
 
     /// Does what an issue asks the user to do: a store whose name another one has taken reads under another name.
