@@ -5,10 +5,10 @@
 ///
 /// ```swift
 /// let noon = Instant(nanoseconds: 43_200_000_000_000)
-/// let later = noon + 90 * Instant.nanosecondsPerSecond
-/// assert(later > noon)
+/// let later = noon + .seconds(90)
+/// assert(later > noon && later - noon == .seconds(90))
 /// ```
-public struct Instant: Hashable, Sendable, Comparable {
+public struct Instant: Hashable, Sendable, InstantProtocol {
     /// Nanoseconds since the reference date; negative before it.
     public var nanoseconds: Int64
 
@@ -64,15 +64,43 @@ public struct Instant: Hashable, Sendable, Comparable {
 
     public static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
 
+    /// Returns the instant a duration later, in whole nanoseconds; saturates at the distant future and past.
+    public func advanced(by duration: Duration) -> Instant {
+        let (seconds, attoseconds) = duration.components
+        let (whole, overflow) = seconds.multipliedReportingOverflow(by: Instant.nanosecondsPerSecond)
+        if overflow { return seconds < 0 ? .distantPast : .distantFuture }
+        return self + whole + attoseconds / Instant.nanosecondsPerSecond
+    }
+
+    /// Returns the time from here to another instant.
+    public func duration(to other: Instant) -> Duration {
+        .nanoseconds(other.nanoseconds) - .nanoseconds(nanoseconds)
+    }
+
+    /// Returns the instant a duration later; see ``advanced(by:)``.
+    public static func + (left: Instant, duration: Duration) -> Instant { left.advanced(by: duration) }
+
+    /// Returns the instant a duration earlier; see ``advanced(by:)``.
+    public static func - (left: Instant, duration: Duration) -> Instant { left.advanced(by: .zero - duration) }
+
+    /// Returns the time from the right instant to the left one.
+    public static func - (left: Instant, right: Instant) -> Duration { right.duration(to: left) }
+
+    /// Moves an instant by a duration; see ``advanced(by:)``.
+    public static func += (instant: inout Instant, duration: Duration) { instant = instant + duration }
+
+    /// Moves an instant back by a duration; see ``advanced(by:)``.
+    public static func -= (instant: inout Instant, duration: Duration) { instant = instant - duration }
+
     /// Returns the instant `nanoseconds` later; saturates at the distant future and past.
-    public static func + (left: Instant, nanoseconds: Int64) -> Instant {
+    package static func + (left: Instant, nanoseconds: Int64) -> Instant {
         let (sum, overflow) = left.nanoseconds.addingReportingOverflow(nanoseconds)
         if overflow { return nanoseconds < 0 ? .distantPast : .distantFuture }
         return Instant(nanoseconds: sum)
     }
 
     /// Returns the instant `nanoseconds` earlier; saturates at the distant past and future.
-    public static func - (left: Instant, nanoseconds: Int64) -> Instant {
+    package static func - (left: Instant, nanoseconds: Int64) -> Instant {
         let (difference, overflow) = left.nanoseconds.subtractingReportingOverflow(nanoseconds)
         if overflow { return nanoseconds < 0 ? .distantFuture : .distantPast }
         return Instant(nanoseconds: difference)

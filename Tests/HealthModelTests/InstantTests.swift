@@ -125,4 +125,20 @@ import TestSupport
         #expect(TimeRange(from: instant(3), to: instant(2)).isEmpty)
         #expect(!TimeRange.all.isEmpty)
     }
+
+    @Test("Durations are added in whole nanoseconds, and saturate")
+    func durations() {
+        let noon = Instant(nanoseconds: 43_200_000_000_000)
+        #expect((noon + .seconds(90)).nanoseconds == 43_290_000_000_000)
+        #expect((noon - .milliseconds(1_500)).nanoseconds == 43_198_500_000_000)
+        #expect((noon + .nanoseconds(-7)) - noon == .nanoseconds(-7))
+        var time = noon
+        time += .seconds(2)
+        time -= .seconds(5)
+        #expect(time - noon == .seconds(-3))
+        #expect(noon.advanced(by: Duration(secondsComponent: 0, attosecondsComponent: 1_999_999_999)) == noon + 1)
+        #expect(Instant.distantPast.duration(to: .distantFuture) == .nanoseconds(Int64.max) - .nanoseconds(Int64.min))
+        #expect(noon + .seconds(Int64.max) == .distantFuture && noon - .seconds(Int64.max) == .distantPast)
+        #expect(noon + .seconds(9_223_372_036) == .distantFuture)
+    }
 }

@@ -1,5 +1,15 @@
 import HealthKV
 
+extension Instant {
+    /// Returns the instant `nanoseconds` later.
+    public static func + (left: Instant, nanoseconds: Int64) -> Instant {
+        Instant(nanoseconds: left.nanoseconds + nanoseconds)
+    }
+
+    /// Returns the instant `nanoseconds` earlier.
+    public static func - (left: Instant, nanoseconds: Int64) -> Instant { left + -nanoseconds }
+}
+
 /// A generated history of health samples: the same settings give the same samples in every run on every machine.
 ///
 /// It is a stream of batches in chronological order over all types, as an import would deliver it, and never holds more

@@ -40,7 +40,7 @@ struct WorkoutReader {
             .totalSwimmingStrokeCount, .totalSwimmingStrokeCountUnit, element, node, bytes, &reader, &isMended)
         workout.flights = quantity(
             .totalFlightsClimbed, .totalFlightsClimbedUnit, element, node, bytes, &reader, &isMended)
-        readParts(of: element, bytes, &reader, &isMended, into: &workout)
+        readParts(of: element, until: end, bytes, &reader, &isMended, into: &workout)
         setTotals(of: &workout)
         var record = ImportedRecord(
             type: .workout, value: duration.value, unit: duration.unit, start: Instant(nanoseconds: start),
@@ -58,7 +58,7 @@ struct WorkoutReader {
 
     /// Reads statistics, events and activities within a workout, each where it stands.
     private static func readParts(
-        of element: ExportElement, _ bytes: borrowing Span<UInt8>, _ reader: inout RecordReader,
+        of element: ExportElement, until end: Int64, _ bytes: borrowing Span<UInt8>, _ reader: inout RecordReader,
         _ isMended: inout Bool, into workout: inout Workout
     ) {
         var activity: WorkoutActivity?
@@ -68,7 +68,7 @@ struct WorkoutReader {
                 activity = nil
             }
             if ExportName.workoutActivity.isName(of: child, in: bytes), child.depth == 1 {
-                activity = part(element, child, bytes, &reader, &isMended)
+                activity = part(element, child, until: end, bytes, &reader, &isMended)
                 if activity == nil { isMended = true }
             } else if ExportName.workoutStatistics.isName(of: child, in: bytes) {
                 guard let found = statistics(element, child, bytes, &reader, &isMended) else {
@@ -112,14 +112,25 @@ struct WorkoutReader {
             .map { WorkoutActivityType(rawValue: $0) }
     }
 
+    /// Reads an activity of a workout that ends at a time. It may have no end of its own.
     private static func part(
-        _ element: ExportElement, _ node: ExportNode, _ bytes: borrowing Span<UInt8>, _ reader: inout RecordReader,
-        _ isMended: inout Bool
+        _ element: ExportElement, _ node: ExportNode, until last: Int64, _ bytes: borrowing Span<UInt8>,
+        _ reader: inout RecordReader, _ isMended: inout Bool
     ) -> WorkoutActivity? {
-        guard let (start, end) = try? reader.times(element, node, bytes) else { return nil }
+        let duration = quantity(.duration, .durationUnit, element, node, bytes, &reader, &isMended)
+        let (start, end): (Int64, Int64)
+        if let times = try? reader.times(element, node, bytes) {
+            (start, end) = times
+        } else {
+            guard element.attribute(ExportName.endDate.bytes, of: node, in: bytes) == nil,
+                let from = element.attribute(ExportName.startDate.bytes, of: node, in: bytes),
+                let first = ExportDates.read(from, in: bytes), first <= last
+            else { return nil }
+            (start, end) = (first, duration.flatMap { span($0, from: first) } ?? last)
+        }
         let activity = activity(element, node, bytes, reader, &isMended) ?? .other
         var part = WorkoutActivity(activity, from: Instant(nanoseconds: start), to: Instant(nanoseconds: end))
-        part.duration = quantity(.duration, .durationUnit, element, node, bytes, &reader, &isMended)
+        part.duration = duration
         if let id = reader.text(.uuid, element, node, bytes, &isMended).flatMap({ SampleID($0) }) {
             part.id = id
         } else {
@@ -156,12 +167,8 @@ struct WorkoutReader {
             let date = element.attribute(ExportName.date.bytes, of: node, in: bytes),
             let start = ExportDates.read(date, in: bytes)
         else { return nil }
-        var end = start
-        if let duration = quantity(.duration, .durationUnit, element, node, bytes, &reader, &isMended),
-            let seconds = try? duration.value(in: .second), seconds >= 0, seconds < 1e8
-        {
-            end += Int64((seconds * Double(Instant.nanosecondsPerSecond)).rounded())
-        }
+        let duration = quantity(.duration, .durationUnit, element, node, bytes, &reader, &isMended)
+        let end = duration.flatMap { span($0, from: start) } ?? start
         var event = WorkoutEvent(kind, from: Instant(nanoseconds: start), to: Instant(nanoseconds: end))
         for child in element.nodes[(number + 1)...] {
             guard child.depth > node.depth else { break }
@@ -169,6 +176,12 @@ struct WorkoutReader {
             event.metadata[entry.key] = ExportMetadata.value(entry.text, of: entry.key)
         }
         return event
+    }
+
+    /// Returns the time that is a duration after another one; `nil` if no part of a workout lasts so long.
+    private static func span(_ duration: Quantity, from start: Int64) -> Int64? {
+        guard let seconds = try? duration.value(in: .second), seconds >= 0, seconds < 1e8 else { return nil }
+        return start + Int64((seconds * Double(Instant.nanosecondsPerSecond)).rounded())
     }
 
     /// Reads a number and its unit from two attributes.

@@ -292,6 +292,8 @@ struct Repair {
                 try store.maintain()
             }
             try finish(store, expected, rows.value, gaps, salvage)
+            // What an import brought may be lost: it starts over, and adds only that.
+            if report.isLossy { try store.write { try ImportJob.finishAll(in: &$0) } }
             try store.close()
         } catch {
             try? store.close()

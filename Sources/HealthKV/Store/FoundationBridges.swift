@@ -89,6 +89,20 @@ extension SampleStore {
     public static func open(at folder: URL, options: Options = Options()) throws -> SampleStore {
         try open(at: folder.path, options: options)
     }
+
+    // With the attribute, a reference to the function means the form with a path.
+
+    /// Copies the store to a new folder while it is in use; see the form with a path.
+    @_disfavoredOverload
+    public func backup(to folder: URL, progress: ((Int) -> Bool)? = nil) throws {
+        try backup(to: folder.path, progress: progress)
+    }
+
+    /// Copies the store without its free pages to a new folder while it is in use; see the form with a path.
+    @_disfavoredOverload
+    public func compact(to folder: URL, progress: ((Int) -> Bool)? = nil) throws {
+        try compact(to: folder.path, progress: progress)
+    }
 }
 
 // Apps show `localizedDescription`. Without these conformances it contains only the name of the type.

@@ -58,6 +58,11 @@ extension ImportJob {
         return jobs
     }
 
+    /// Removes the records of all jobs.
+    static func finishAll(in txn: inout WriteTransaction) throws {
+        for job in try all(in: txn.snapshot) { try finish(job.name, in: &txn) }
+    }
+
     /// Removes the record of a job.
     static func finish(_ name: String, in txn: inout WriteTransaction) throws {
         try txn.remove(.upkeep, key(name, txn.state.header.hashKey))

@@ -146,6 +146,7 @@ extension SyncPlan {
             messages: [
                 .unavailable: "HealthKit is not available on this device",
                 .accessNotDetermined: "HealthKit access has not been authorized",
+                .accessDenied: "HealthKit access has not been authorized",
             ])
         plan.onboardingReads = [.bodyMass]
         plan.failureMessages = [.read: "Failed to query HealthKit", .write: "Failed to save to HealthKit"]

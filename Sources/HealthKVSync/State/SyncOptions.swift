@@ -120,24 +120,10 @@ package enum SyncStep: String, Sendable, CaseIterable {
     case pagePulled, pageCommitted, pushCollected, pushMarked, pushSent, outcomesCommitted
 }
 
-extension Instant {
-    static func + (left: Instant, duration: Duration) -> Instant { left + duration.wholeNanoseconds }
-
-    static func - (left: Instant, duration: Duration) -> Instant { left - duration.wholeNanoseconds }
-}
-
 extension Duration {
     /// Returns a duration of days. Accepts any count, because a plan may ask for any number of days.
     static func days(_ count: Int) -> Duration {
         let (seconds, isTooMany) = count.multipliedReportingOverflow(by: 86_400)
         return .seconds(isTooMany ? (count < 0 ? Int.min + 1 : .max) : seconds)
-    }
-
-    /// The duration in nanoseconds, clamped to the longest that an integer can express.
-    fileprivate var wholeNanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (whole, isTooLong) = seconds.multipliedReportingOverflow(by: Instant.nanosecondsPerSecond)
-        let (sum, isPast) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
-        return isTooLong || isPast || sum == .min ? (seconds < 0 ? -.max : .max) : sum
     }
 }

@@ -24,6 +24,8 @@ public struct Meal: Hashable, Sendable, Identifiable {
     public var metadata: [String: MetadataValue] = [:]
     /// The place of the meal, as the name of a time zone.
     public var timeZone: String?
+    /// Whether a person typed the amounts in.
+    public var isUserEntered = false
 
     /// HealthKit's key for the name of a food.
     public static let foodTypeKey = "HKFoodType"
@@ -66,7 +68,7 @@ public struct Meal: Hashable, Sendable, Identifiable {
         return nutrients.sorted { $0.key < $1.key }.map { type, quantity in
             var sample = Sample(
                 type, quantity.value, quantity.unit, at: at, source: source, syncIdentifier: syncIdentifier(of: type),
-                metadata: all, group: id)
+                isUserEntered: isUserEntered, metadata: all, group: id)
             sample.timeZone = timeZone
             return sample
         }
@@ -84,6 +86,7 @@ public struct Meal: Hashable, Sendable, Identifiable {
         if case .string(let name) = metadata[Meal.foodTypeKey], name != Meal.usualName { self.name = name }
         metadata[Meal.foodTypeKey] = nil
         timeZone = first.timeZone
+        isUserEntered = first.isUserEntered
         for sample in nutrients { self.nutrients[sample.type] = sample.quantity }
     }
 }

@@ -19,17 +19,23 @@ extension Sample {
     }
 
     /// Returns a sample of drunk water, in milliliters.
-    public static func water(_ milliliters: Double, at instant: Instant, source: Source = .thisApp) -> Sample {
-        Sample(.dietaryWater, milliliters, .milliliter, at: instant, source: source)
+    public static func water(
+        _ milliliters: Double, at instant: Instant, source: Source = .thisApp, isUserEntered: Bool = false
+    ) -> Sample {
+        Sample(.dietaryWater, milliliters, .milliliter, at: instant, source: source, isUserEntered: isUserEntered)
     }
 
     /// Returns the samples of a walk: its steps and, if known, its distance in meters.
     public static func walking(
-        steps: Double, meters: Double? = nil, from start: Instant, to end: Instant, source: Source = .thisApp
+        steps: Double, meters: Double? = nil, from start: Instant, to end: Instant, source: Source = .thisApp,
+        isUserEntered: Bool = false
     ) -> [Sample] {
-        let count = Sample(.stepCount, steps, .count, from: start, to: end, source: source)
+        let count = Sample(
+            .stepCount, steps, .count, from: start, to: end, source: source, isUserEntered: isUserEntered)
         let distance = meters.map {
-            Sample(.distanceWalkingRunning, $0, .meter, from: start, to: end, source: source)
+            Sample(
+                .distanceWalkingRunning, $0, .meter, from: start, to: end, source: source,
+                isUserEntered: isUserEntered)
         }
         return [count] + [distance].compactMap(\.self)
     }

@@ -199,6 +199,7 @@ struct ElementTests {
         ])
         #expect(try bench.samples(.sleepAnalysis).map(\.quantity.value) == [5, 0, 1])
         #expect(try bench.take([sleep("HKCategoryValueSleepAnalysisFlying", 4)]).quarantined == 1)
+        #expect(try bench.take([sleep("HKCategoryValueSleepAnalysisNotInBed", 5)]).quarantined == 1)
     }
 
     /// A food of one value, as a correlation.
@@ -213,7 +214,6 @@ struct ElementTests {
 
     @Test("Foods of one time keep to themselves, though a later export holds more of them, in another order")
     func foodsOfOneTime() throws {
-        let bench = try ImportBench()
         let banana = Self.food([("EnergyConsumed", "105", "kcal"), ("Carbohydrates", "27", "g")])
         let bread = Self.food([("EnergyConsumed", "80", "kcal"), ("Carbohydrates", "15", "g")])
         let apple = Self.food([("EnergyConsumed", "95", "kcal"), ("Carbohydrates", "25", "g")])
@@ -237,7 +237,6 @@ struct ElementTests {
 
     @Test("What joins a meal in a later export joins the group that its other members have, also in other units")
     func mealThatGrows() throws {
-        let bench = try ImportBench()
         try bench.take([Self.food([("EnergyConsumed", "105", "kcal"), ("Carbohydrates", "27", "g")])])
         let group = try #require(try bench.samples(.dietaryCarbohydrates).first?.group)
         try bench.take([
@@ -306,6 +305,27 @@ struct ElementTests {
         #expect(workout.statistics.count == (isNew ? 3 : 0) && workout.activities.map(\.events.count) == [1])
         #expect(sample.metadata == ["HKIndoorWorkout": .bool(false)])
         #expect(try bench.take([element]).unchanged == 1)
+    }
+
+    @Test("An activity within a workout ends after its duration, or with the workout, if it has no end of its own")
+    func activitiesWithoutEnds() throws {
+        func activity(_ start: String, _ more: String) -> String {
+            "  <WorkoutActivity uuid=\"\(SampleID())\" workoutActivityType=\"HKWorkoutActivityTypeCycling\" "
+                + "startDate=\"\(Export.date(1, start))\"\(more)>\n   <WorkoutStatistics "
+                + "type=\"HKQuantityTypeIdentifierDistanceCycling\" startDate=\"\(Export.date(1, start))\" "
+                + "endDate=\"\(Export.date(1, start))\" sum=\"2\" unit=\"km\"/>\n  </WorkoutActivity>\n"
+        }
+        let report = try bench.take([
+            " <Workout workoutActivityType=\"HKWorkoutActivityTypeCycling\" duration=\"60\" durationUnit=\"min\" "
+                + "sourceName=\"Watch\" startDate=\"\(Export.date(1, "08:00:00"))\" endDate=\""
+                + "\(Export.date(1, "09:00:00"))\">\n"
+                + activity("08:00:00", " duration=\"25\" durationUnit=\"min\"") + activity("08:30:00", "")
+                + " </Workout>"
+        ])
+        #expect(report.inserted == 1 && report.mended == 0)
+        let workout = try #require(try bench.samples(.workout).first?.workout)
+        #expect(workout.activities.map { $0.end - $0.start } == [.seconds(25 * 60), .seconds(30 * 60)])
+        #expect(workout.activities.map(\.statistics.count) == [1, 1])
     }
 
     @Test("Beats of a heart rate series are kept as they stand in the file")

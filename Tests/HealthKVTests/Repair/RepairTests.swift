@@ -173,6 +173,37 @@ struct RepairTests {
         #expect(nameless > 0)
     }
 
+    @Test("An interrupted import starts over in a store that lost something, and only there") func importPosition()
+        throws
+    {
+        let folder = TemporaryFolder()
+        let place = folder.path
+        _ = try makeStore(place + "/a")
+        let store = try SampleStore.open(at: place + "/a")
+        try store.write { for _ in 0..<3 { try $0.countBatch(of: "history") } }
+        try store.close()
+        let whole = try Data(contentsOf: URL(fileURLWithPath: place + "/a/data.mdb"))
+        func position(_ folder: String) throws -> Int {
+            let store = try SampleStore.open(at: folder)
+            defer { try? store.close() }
+            return try store.importPosition(of: "history")
+        }
+        var (kept, dropped) = (0, 0)
+        for page in 2..<whole.count / Self.pageSize {
+            try damage(place + "/a") { bytes in
+                bytes = whole
+                let begin = page * Self.pageSize
+                bytes.replaceSubrange(begin..<begin + Self.pageSize, with: Data(count: Self.pageSize))
+            }
+            let new = place + "/n\(page)"
+            let report = try SampleStore.repair(at: place + "/a", to: new)
+            let found = try position(new)
+            #expect(found == 0 || found == 3 && !report.isLossy, "page \(page)")
+            if report.isLossy { dropped += 1 } else if found == 3 { kept += 1 }
+        }
+        #expect(kept > 0 && dropped > 0, "kept \(kept), dropped \(dropped)")
+    }
+
     @Test("With any page zeroed nothing is invented or comes back, and what is lost is told") func pages() throws {
         let folder = TemporaryFolder()
         let place = folder.path

@@ -50,20 +50,17 @@ struct SampleStream {
     }
 }
 
-/// A sample with the canonical bytes of what somebody measured or entered: without id, sync identifier, version, clock
-/// and origin, so that two imports of one file have equal content.
+/// A sample with the canonical bytes of what somebody measured or entered: without id, sync identifier, version, clock,
+/// origin and the number among identical samples, so that two imports of one file have equal content.
 struct ContentOfSample {
     let sample: Sample
     let bytes: [UInt8]
 
     init(_ sample: Sample) {
         self.sample = sample
-        guard sample.original != nil else {
-            bytes = sample.contentBytes
-            return
-        }
-        // The version of an import that is overlaid is part of the content's encoding.
         var plain = sample
+        plain.multiplicity = 0
+        // The version of an import that is overlaid is part of the content's encoding.
         plain.original?.version = 0
         bytes = plain.contentBytes
     }

@@ -107,6 +107,8 @@ enum RepairedDamage: String, CaseIterable, Sendable {
     /// Each page in turn, by the number of the file.
     case page
     case bit, metas, branches, cut, some, noise
+    /// The newest meta page and the page of table names that it leads to.
+    case roots
 
     struct File {
         var bytes: [UInt8]
@@ -145,6 +147,9 @@ enum RepairedDamage: String, CaseIterable, Sendable {
             zero(0)
             zero(1)
         case .branches: for page in base.branches { zero(page) }
+        case .roots:
+            zero(base.newestMeta)
+            zero(base.root)
         case .cut:
             let page = generator.number(2..<max(3, pages))
             bytes.removeLast(bytes.count - page * RepairedDamage.pageSize)
@@ -168,6 +173,8 @@ struct RepairBase {
     private(set) var plain: [[SampleID: String]] = []
     /// The branch pages of all trees.
     private(set) var branches: [Int] = []
+    /// The newest meta page, and the page that it leads to.
+    private(set) var (newestMeta, root) = (0, 0)
     private var onPages: [Int: Set<SampleID>] = [:]
 
     init(_ content: DamagedBase.Content, seed: UInt64, folder: String) throws {
@@ -252,6 +259,7 @@ struct RepairBase {
         try RawFile(place + "/data.mdb").replace(with: bytes)
         let file = PageFile(bytes: bytes)
         guard let meta = MetaPages(file).newest else { throw Mismatch("metas", store: "none", model: "one") }
+        (newestMeta, root) = (meta.index, Int(meta.main.root))
         var spans: [(type: UInt32, duration: DurationClass, lower: Point, upper: Point, pages: Range<Int>)] = []
         let size = DamagedBase.pageSize
         _ = try SnapshotWalk(file, meta, visits: { $0 == "chunks" || $0 == "details" }) { entry in
