@@ -108,6 +108,12 @@ import Testing
             #expect(unasked?.code == .accessNotDetermined)
             #expect(unasked?.message == "HealthKit access has not been authorized")
             try await bench.sync.authorize(AppBench.health)
+            let water = SampleType.dietaryWater.identifier
+            bench.device.setAccess(of: bench.app, to: water, sharing: .denied)
+            try bench.save(.water(250, at: try bench.now))
+            let denied = try await bench.refresh().issue
+            #expect(denied?.code == .accessDenied && denied?.message == "HealthKit access has not been authorized")
+            bench.device.setAccess(of: bench.app, to: water, sharing: .granted)
             try bench.scale.record("BodyMass", 83.25, "kg", from: bench.date(-60))
             bench.device.fail(.changes)
             let failed = try #require(try await bench.refresh().issue)

@@ -110,7 +110,7 @@ final class HealthKVStore: Contestant {
         for point in series {
             let (place, rest) = (point.start.nanoseconds - points.from).quotientAndRemainder(
                 dividingBy: points.width)
-            guard rest == 0, point.end == point.start + points.width else {
+            guard rest == 0, point.end - point.start == .nanoseconds(points.width) else {
                 throw BenchFailure("series_points: the store's points have other borders")
             }
             found[Int(place)] = SeriesPoint(

@@ -74,7 +74,7 @@ extension DuckDBStore: Contestant {
         return try samples(
             "range",
             [
-                "type": Int(number), "earliest": (from - book.longest[Int(number)]).nanoseconds,
+                "type": Int(number), "earliest": (from - .nanoseconds(book.longest[Int(number)])).nanoseconds,
                 "from": from.nanoseconds, "to": to.nanoseconds, "limit": limit,
             ])
     }

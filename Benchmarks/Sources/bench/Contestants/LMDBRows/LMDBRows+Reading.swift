@@ -135,7 +135,7 @@ extension LMDBRows {
         _ type: SampleType, from: Instant, to: Instant, _ txn: OpaquePointer, _ body: (Sample) throws -> Bool
     ) throws {
         guard let table = tables[type] else { return }
-        keyBuffer.setKey(start: (from - (longest[type] ?? 0)).nanoseconds, id: .zero, hasIDs: hasIDs)
+        keyBuffer.setKey(start: (from - .nanoseconds(longest[type] ?? 0)).nanoseconds, id: .zero, hasIDs: hasIDs)
         try unsafe scanning(table, txn) { cursor in
             var key = unsafe MDB_val(mv_size: hasIDs ? 24 : 16, mv_data: keyBuffer.base)
             var value = unsafe MDB_val()

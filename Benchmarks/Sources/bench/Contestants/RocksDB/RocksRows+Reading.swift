@@ -96,7 +96,7 @@ extension RocksRows: Contestant {
     private func samples(_ type: SampleType, from: Instant, to: Instant, limit: Int) throws -> [Sample] {
         guard let number = book.number(of: type) else { return [] }
         var found: [Sample] = []
-        try unsafe scan(number, from: (from - book.longest[Int(number)]).nanoseconds) { key, value in
+        try unsafe scan(number, from: (from - .nanoseconds(book.longest[Int(number)])).nanoseconds) { key, value in
             let row = unsafe RocksLayout.fields(value, key: key)
             if row.start >= to.nanoseconds { return false }
             if row.start < from.nanoseconds && row.end <= from.nanoseconds { return true }

@@ -89,7 +89,7 @@ extension SQLiteRows {
             SQLiteRows.columns
                 + "WHERE type = ?1 AND start >= ?2 AND start < ?3 AND (start >= ?4 OR \"end\" > ?4) ORDER BY start LIMIT ?5"
         )
-        let earliest = (from - book.longest[Int(number)]).nanoseconds
+        let earliest = (from - .nanoseconds(book.longest[Int(number)])).nanoseconds
         rows.bind(Int64(number), 1).bind(earliest, 2).bind(to.nanoseconds, 3).bind(from.nanoseconds, 4).bind(limit, 5)
         var found: [Sample] = []
         while try rows.step() { try found.append(fields(rows).sample(book)) }
