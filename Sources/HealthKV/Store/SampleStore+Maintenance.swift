@@ -78,7 +78,8 @@ extension SampleStore {
         try StoreCopy.make(of: core, to: folder, compacting: false, progress)
     }
 
-    /// Copies the store without its free pages to a new folder while it is in use. See ``backup(to:progress:)``.
+    /// Copies the store without its free pages to a new folder while it is in use. See
+    /// ``backup(to:progress:)-(String,_)``.
     public func compact(to folder: String, progress: ((Int) -> Bool)? = nil) throws {
         try checkOpen()
         try StoreCopy.make(of: core, to: folder, compacting: true, progress)
