@@ -32,7 +32,9 @@ struct RecordReader {
         guard let identifier = text(.type, element, node, bytes, &isDamaged), !identifier.isEmpty else {
             throw Refusal(reason: "it has no type")
         }
-        if isDamaged || identifier.utf8.contains(0x3C) { throw Refusal(reason: "its type is damaged") }
+        if isDamaged || identifier.utf8.contains(0x3C) || hasDamagedFamily(identifier) {
+            throw Refusal(reason: "its type is damaged")
+        }
         let type = type(identifier)
         let (start, end) = try times(element, node, bytes)
         let source = try source(element, node, bytes, &isMended)
@@ -255,6 +257,20 @@ struct RecordReader {
         let text = ExportText(attribute, in: bytes)
         isMended = isMended || text.isMended
         return text.text
+    }
+
+    private static let families = ["Quantity", "Category", "Correlation"].map { Array("HK\($0)TypeIdentifier".utf8) }
+
+    /// Whether a type that was not met yet begins like a family of HealthKit's types with one letter wrong.
+    private func hasDamagedFamily(_ identifier: String) -> Bool {
+        guard types[identifier] == nil else { return false }
+        let bytes = Array(identifier.utf8)
+        if RecordReader.families.contains(where: { bytes.starts(with: $0) }) { return false }
+        return RecordReader.families.contains { family in
+            (family.count - 1...family.count + 1).contains { length in
+                EditDistance.between(Array(bytes.prefix(length)), family) <= 1
+            }
+        }
     }
 
     mutating func type(_ identifier: String) -> SampleType {

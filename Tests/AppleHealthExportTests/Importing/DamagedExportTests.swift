@@ -11,6 +11,22 @@ struct DamagedExportTests {
 
     init() throws { bench = try ImportBench() }
 
+    @Test("A type whose family has one letter wrong is damaged, and a new type is not")
+    func damagedFamily() throws {
+        let bench = try ImportBench()
+        func record(_ type: String) -> String {
+            Export.record(type, "1", "count", Export.date(1, "08:00:00"), source: "Watch")
+        }
+        let damaged = [
+            "HKQuantityypeIdentifierStepCount", "HKQuantityTypeIdentifirStepCount", "HKQuantityTypeIdentifieStepCount",
+            "XHKCategoryTypeIdentifierSleepAnalysis", "HKCatogoryTypeIdentifierSleepAnalysis",
+        ]
+        #expect(try bench.take(damaged.map(record)).quarantined == damaged.count)
+        let new = ["HKQuantityTypeIdentifierNewThing", "HKDataTypeSleepDurationGoal", "NewThing", "HK"]
+        let report = try bench.take(new.map(record))
+        #expect(report.quarantined == 0 && report.inserted == new.count)
+    }
+
     /// Ten weights, of which one is damaged. All others must be there, and the damaged one is right or not there.
     private func check(
         _ report: HealthImportReport, _ bench: ImportBench, damaged: Int, isMended: Bool?, _ note: String
