@@ -54,16 +54,15 @@ extension SampleReading where Self: ~Copyable {
     ///   - query: the samples; order and limit do not matter.
     ///   - borders: the borders between the bands, ascending.
     ///   - unit: the unit of the borders; `nil` for that of the type.
-    ///   - hold: how long a value is taken to hold after its sample ended, in nanoseconds; fifteen minutes by default.
+    ///   - hold: how long a value is taken to hold after its sample ended.
     public func timeInBands(
-        _ query: SampleQuery, borders: [Double], unit: HealthUnit? = nil,
-        hold: Int64 = 900 * Instant.nanosecondsPerSecond
+        _ query: SampleQuery, borders: [Double], unit: HealthUnit? = nil, hold: Duration = .seconds(900)
     ) throws -> TimeInBands {
         let path = snapshot.path
         guard zip(borders, borders.dropFirst()).allSatisfy({ $0 < $1 }), borders.allSatisfy(\.isFinite) else {
             throw StoreError(.invalidArgument, path: path, "The borders of bands must ascend")
         }
-        guard hold >= 0 else { throw StoreError(.invalidArgument, path: path, "hold must not be below zero") }
+        guard hold >= .zero else { throw StoreError(.invalidArgument, path: path, "hold must not be below zero") }
         var query = query
         (query.sort, query.order, query.limit) = (.time, .ascending, nil)
         var unit = unit ?? query.type.canonicalUnit

@@ -85,7 +85,9 @@ struct InsightTests {
             let hold = Int64(random.pick([0, 15, 600])) * Self.minute
             let borders = [20.0, 60, 90].prefix(random.number(0..<4)).map { $0 }
             let query = SampleQuery(.bloodGlucose, from: from, to: to, order: .descending, limit: 3)
-            let found = try store.read { try $0.timeInBands(query, borders: borders, unit: unit, hold: hold) }
+            let found = try store.read {
+                try $0.timeInBands(query, borders: borders, unit: unit, hold: .nanoseconds(hold))
+            }
             var minutes = Array(repeating: 0, count: borders.count + 1)
             let inside = samples.filter {
                 TimeRange(from: from, to: to).picks(start: $0.start, end: $0.end, by: .overlap)
@@ -368,7 +370,7 @@ struct InsightTests {
             let query = SampleQuery(.bodyMass)
             let trend = try #require(try txn.trend(query))
             #expect(trend.perDay > 0 && trend.count == 41)
-            let bands = try txn.timeInBands(query, borders: [1.5], hold: .max)
+            let bands = try txn.timeInBands(query, borders: [1.5], hold: .seconds(Int64.max))
             #expect(bands.nanoseconds > 0 && bands.bands.map(\.count) == [1, 40])
             #expect(try txn.series(.bodyMass).largestTriangles(10).count == 10)
             #expect(try txn.distribution(query).median == 2)

@@ -120,7 +120,7 @@ extension StatsVerb {
             Double(text).flatMap { $0 >= 0 && $0 < 1e6 ? $0 : nil }
         }
         let found = try transaction.timeInBands(
-            samples(of: query), borders: borders, unit: query.unit, hold: Int64((hold ?? 15) * 60e9))
+            samples(of: query), borders: borders, unit: query.unit, hold: .nanoseconds(Int64((hold ?? 15) * 60e9)))
         let shape = Listing.Shape(key: "bands", columns: ["lower", "upper", "seconds", "count", "share", "unit"])
         try Listing.print(shape, arguments, console) { listing in
             for band in found.bands {
