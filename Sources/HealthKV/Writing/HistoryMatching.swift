@@ -181,6 +181,7 @@ struct HistoryMatching {
         }
         guard DerivedID.isDerived(batch.ids[row]) else { return }
         let known = unclaimed(row)
+        if known.isEmpty, !isNamed(row) { return decideDeleted(row, known: 0) }
         if let name = name(of: row) {
             // Equal records of one name are one record.
             if let own = try known.first(where: { try HistoryMatching.name(of: $0.row) == name }) {
@@ -268,7 +269,7 @@ struct HistoryMatching {
 
     private static func name(of stored: StoredRow) throws -> String? {
         guard let metadata = stored.rare?.content.metadata,
-            metadata.contains([String: MetadataValue].externalNameKey)
+            metadata.contains([String: MetadataValue].externalNameBytes)
         else { return nil }
         return try MetadataCoding.decode(metadata).externalName
     }
@@ -420,11 +421,12 @@ extension DailyTotal {
 extension [String: MetadataValue] {
     /// The name that an app gave to a sample, by which it tells it from others of its source and type.
     package var externalName: String? {
-        if case .string(let name) = self["HKExternalUUID"], !name.isEmpty { name } else { nil }
+        if case .string(let name) = self[Self.externalNameKey], !name.isEmpty { name } else { nil }
     }
 
-    /// Metadata without these bytes holds no such name.
-    fileprivate static let externalNameKey = Array("HKExternalUUID".utf8)
+    private static let externalNameKey = "HKExternalUUID"
+    /// Stored metadata without these bytes holds no such name.
+    fileprivate static let externalNameBytes = Array(externalNameKey.utf8)
 }
 
 extension [UInt8] {

@@ -54,6 +54,13 @@ struct RepairTests {
         try bytes.write(to: url)
     }
 
+    /// Puts a sound file in place, with one page zeroed.
+    private func zero(_ page: Int, of whole: Data, in folder: String) throws {
+        var bytes = [UInt8](whole)
+        DataPages.zero(&bytes) { $0 == page }
+        try Data(bytes).write(to: URL(fileURLWithPath: folder + "/data.mdb"))
+    }
+
     private func damagePages(_ folder: String, _ change: (inout [UInt8]) -> Void) throws {
         try damage(folder) { data in
             var bytes = [UInt8](data)
@@ -190,11 +197,7 @@ struct RepairTests {
         }
         var (kept, dropped) = (0, 0)
         for page in 2..<whole.count / Self.pageSize {
-            try damage(place + "/a") { bytes in
-                bytes = whole
-                let begin = page * Self.pageSize
-                bytes.replaceSubrange(begin..<begin + Self.pageSize, with: Data(count: Self.pageSize))
-            }
+            try zero(page, of: whole, in: place + "/a")
             let new = place + "/n\(page)"
             let report = try SampleStore.repair(at: place + "/a", to: new)
             let found = try position(new)
@@ -215,11 +218,7 @@ struct RepairTests {
             var random = SeededGenerator(seed: seed, part: 0)
             for round in 0..<12 {
                 let page = random.number(2..<whole.count / Self.pageSize)
-                try damage(place + "/a") { bytes in
-                    bytes = whole
-                    let begin = page * Self.pageSize
-                    bytes.replaceSubrange(begin..<begin + Self.pageSize, with: Data(count: Self.pageSize))
-                }
+                try zero(page, of: whole, in: place + "/a")
                 let new = place + "/n\(round)"
                 let report = try SampleStore.repair(at: place + "/a", to: new)
                 let found = try values(new)
