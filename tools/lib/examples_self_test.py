@@ -28,7 +28,7 @@ struct A {
     /// A member, whose example stands further right.
     ///
     /// ```swift
-    /// let later = now + 1
+    /// let later = now + .seconds(1)
     /// ```
     func f() {}
 }
