@@ -1,6 +1,5 @@
 /// The fields that few samples have. Each field follows a tag, and an absent field writes no bytes, so a sample without
-/// rare fields keeps the encoding that it had before rare fields existed. The tags equal the tags of the columns on
-/// disk.
+/// rare fields keeps the encoding that it had before rare fields existed.
 extension CanonicalEncoder {
     mutating func encodeRareFields(of sample: Sample) {
         if !sample.local.isEmpty {
@@ -14,6 +13,10 @@ extension CanonicalEncoder {
         if let workout = sample.workout {
             append(30 as UInt8)
             encode(workout)
+        }
+        if let route = sample.route {
+            append(34 as UInt8)
+            encode(route)
         }
         if let original = sample.original {
             append(31 as UInt8)
@@ -71,6 +74,17 @@ extension CanonicalEncoder {
             encode(activity.metadata)
             encode(activity.statistics)
             encode(activity.events)
+        }
+    }
+
+    private mutating func encode(_ route: WorkoutRoute) {
+        append(UInt64(route.points.count))
+        for point in route.points {
+            append(UInt64(bitPattern: point.time.nanoseconds))
+            for number in point.numbers {
+                append(number == nil ? 0 : 1 as UInt8)
+                if let number { append(number.bitPattern) }
+            }
         }
     }
 

@@ -83,6 +83,9 @@ extension ModelError {
         case "metadata entries": "255 at most"
         case "metadata bytes": "\(grouped(Int64(Sample.metadataLimit))) at most, keys and texts together"
         case "parts of a workout": "\(grouped(Int64(Sample.workoutPartLimit))) at most"
+        case "points of a route": "\(grouped(Int64(WorkoutRoute.pointLimit))) at most"
+        case "latitude": "-90 to 90 degrees"
+        case "longitude": "-180 to 180 degrees"
         case "category value": "a whole number of 32 bits"
         default: nil
         }

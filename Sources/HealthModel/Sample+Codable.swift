@@ -3,7 +3,7 @@ extension Sample: Codable {
     enum Field: String, CodingKey {
         case id, type, start, end, value, unit, source, syncIdentifier, syncVersion, modified, replica, origin,
             userEntered
-        case count, multiplicity, device, metadata, group, timeZone, local, workout, original, reversion
+        case count, multiplicity, device, metadata, group, timeZone, local, workout, route, original, reversion
     }
 
     /// Reads a sample. Type, start, value and unit suffice: the end defaults to the start, the id to a new one, and the
@@ -34,11 +34,13 @@ extension Sample: Codable {
         count = try fields.decodeIfPresent(Int.self, forKey: .count) ?? 1
         multiplicity = try fields.decodeIfPresent(Int.self, forKey: .multiplicity) ?? 0
         rare = SampleRareFields(
-            timeZone: try fields.decodeIfPresent(String.self, forKey: .timeZone),
-            local: try fields.decodeIfPresent([String: MetadataValue].self, forKey: .local) ?? [:],
-            workout: try fields.decodeIfPresent(Workout.self, forKey: .workout),
-            original: try fields.decodeIfPresent(Original.self, forKey: .original),
-            reversion: try fields.decodeIfPresent(Reversion.self, forKey: .reversion))
+            SampleRareFields.Content(
+                timeZone: try fields.decodeIfPresent(String.self, forKey: .timeZone),
+                local: try fields.decodeIfPresent([String: MetadataValue].self, forKey: .local) ?? [:],
+                workout: try fields.decodeIfPresent(Workout.self, forKey: .workout),
+                route: try fields.decodeIfPresent(WorkoutRoute.self, forKey: .route),
+                original: try fields.decodeIfPresent(Original.self, forKey: .original),
+                reversion: try fields.decodeIfPresent(Reversion.self, forKey: .reversion)))
     }
 
     /// Reads a source: an object, or the name alone.
@@ -79,6 +81,7 @@ extension Sample: Codable {
         try fields.encodeIfPresent(timeZone, forKey: .timeZone)
         if !local.isEmpty { try fields.encode(local, forKey: .local) }
         try fields.encodeIfPresent(workout, forKey: .workout)
+        try fields.encodeIfPresent(route, forKey: .route)
         try fields.encodeIfPresent(original, forKey: .original)
         try fields.encodeIfPresent(reversion, forKey: .reversion)
     }

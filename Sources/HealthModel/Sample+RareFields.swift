@@ -1,36 +1,34 @@
 /// The fields that few samples have, behind one reference, so that other samples do not pay for them.
 final class SampleRareFields: Sendable, Hashable {
-    let timeZone: String?
-    let local: [String: MetadataValue]
-    let workout: Workout?
-    let original: Sample.Original?
-    let reversion: Sample.Reversion?
-
-    init?(
-        timeZone: String?, local: [String: MetadataValue], workout: Workout?, original: Sample.Original?,
-        reversion: Sample.Reversion?
-    ) {
-        if timeZone == nil && local.isEmpty && workout == nil && original == nil && reversion == nil { return nil }
-        self.timeZone = timeZone
-        self.local = local
-        self.workout = workout
-        self.original = original
-        self.reversion = reversion
+    struct Content: Sendable, Hashable {
+        var timeZone: String?
+        var local: [String: MetadataValue] = [:]
+        var workout: Workout?
+        var route: WorkoutRoute?
+        var original: Sample.Original?
+        var reversion: Sample.Reversion?
     }
+
+    let content: Content
+
+    /// `nil` if all fields are absent.
+    init?(_ content: Content) {
+        if content == Content() { return nil }
+        self.content = content
+    }
+
+    var timeZone: String? { content.timeZone }
+    var local: [String: MetadataValue] { content.local }
+    var workout: Workout? { content.workout }
+    var route: WorkoutRoute? { content.route }
+    var original: Sample.Original? { content.original }
+    var reversion: Sample.Reversion? { content.reversion }
 
     static func == (left: SampleRareFields, right: SampleRareFields) -> Bool {
-        left === right
-            || left.timeZone == right.timeZone && left.local == right.local && left.workout == right.workout
-                && left.original == right.original && left.reversion == right.reversion
+        left === right || left.content == right.content
     }
 
-    func hash(into hasher: inout Hasher) {
-        hasher.combine(timeZone)
-        hasher.combine(local)
-        hasher.combine(workout)
-        hasher.combine(original)
-        hasher.combine(reversion)
-    }
+    func hash(into hasher: inout Hasher) { hasher.combine(content) }
 }
 
 extension Sample {
@@ -96,43 +94,51 @@ extension Sample {
     /// The place of the sample, as the name of a time zone such as `Asia/Kathmandu`. HealthKit keeps it as metadata.
     public var timeZone: String? {
         get { rare?.timeZone }
-        set { setRare(timeZone: newValue, local, workout, original, reversion) }
+        set { changeRare { $0.timeZone = newValue } }
     }
 
     /// Data of the sample that stays in this store and its peers and never goes to HealthKit. See ``note`` and
     /// ``bodyFat``.
     public var local: [String: MetadataValue] {
         get { rare?.local ?? [:] }
-        set { setRare(timeZone: timeZone, newValue, workout, original, reversion) }
+        set { changeRare { $0.local = newValue } }
     }
 
     /// The details of a sample of the type `workout`, except its duration.
     public var workout: Workout? {
         get { rare?.workout }
-        set { setRare(timeZone: timeZone, local, newValue, original, reversion) }
+        set { changeRare { $0.workout = newValue } }
     }
 
     /// The imported state, if an edit made here overlays it.
     public var original: Original? {
         get { rare?.original }
-        set { setRare(timeZone: timeZone, local, workout, newValue, newValue == nil ? reversion : nil) }
+        set {
+            changeRare {
+                $0.original = newValue
+                if newValue != nil { $0.reversion = nil }
+            }
+        }
     }
 
     /// The last reverted edit of an import, if no edit overlays it now.
     public var reversion: Reversion? {
         get { rare?.reversion }
-        set { setRare(timeZone: timeZone, local, workout, newValue == nil ? original : nil, newValue) }
+        set {
+            changeRare {
+                $0.reversion = newValue
+                if newValue != nil { $0.original = nil }
+            }
+        }
     }
 
-    private mutating func setRare(
-        timeZone: String?, _ local: [String: MetadataValue], _ workout: Workout?, _ original: Original?,
-        _ reversion: Reversion?
-    ) {
-        rare = SampleRareFields(
-            timeZone: timeZone, local: local, workout: workout, original: original, reversion: reversion)
+    mutating func changeRare(_ change: (inout SampleRareFields.Content) -> Void) {
+        var content = rare?.content ?? SampleRareFields.Content()
+        change(&content)
+        rare = SampleRareFields(content)
     }
 
-    /// Whether the sample has any of ``timeZone``, ``local``, ``workout``, ``original`` and ``reversion``.
+    /// Whether the sample has any of ``timeZone``, ``local``, ``workout``, ``route``, ``original`` and ``reversion``.
     package var hasRareFields: Bool { rare != nil }
 
     static let noteKey = "note"

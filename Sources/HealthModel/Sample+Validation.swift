@@ -10,6 +10,10 @@ extension Sample {
             guard type == .workout else { throw .misplacedField("workout") }
             try validate(workout)
         }
+        if let route {
+            guard type == .workoutRoute else { throw .misplacedField("route") }
+            try route.validate()
+        }
         if let original {
             guard origin == .imported else { throw .misplacedField("original") }
             try Sample.validate(span: original.start, original.end)

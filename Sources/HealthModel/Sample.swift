@@ -40,7 +40,7 @@ public struct Sample: Hashable, Sendable, Identifiable {
     /// Joins samples that are written and deleted together, such as the nutrients of a meal.
     public var group: String?
 
-    /// See ``timeZone``, ``local``, ``workout``, ``original`` and ``reversion``.
+    /// See ``timeZone``, ``local``, ``workout``, ``route``, ``original`` and ``reversion``.
     var rare: SampleRareFields?
 
     /// The origin of a sample.

@@ -176,7 +176,8 @@ public struct SampleBatch: Sendable {
         rare.group = sample.group
         if sample.rare != nil {
             (rare.timeZone, rare.local) = (sample.timeZone, sample.local)
-            (rare.workout, rare.original, rare.reversion) = (sample.workout, sample.original, sample.reversion)
+            (rare.workout, rare.route) = (sample.workout, sample.route)
+            (rare.original, rare.reversion) = (sample.original, sample.reversion)
         }
         let isRare = rare != Extras()
         rare.modified = sample.modified
@@ -269,8 +270,9 @@ public struct SampleBatch: Sendable {
         sample.count = rare.count
         sample.multiplicity = rare.multiplicity
         sample.rare = SampleRareFields(
-            timeZone: rare.timeZone, local: rare.local, workout: rare.workout, original: rare.original,
-            reversion: rare.reversion)
+            SampleRareFields.Content(
+                timeZone: rare.timeZone, local: rare.local, workout: rare.workout, route: rare.route,
+                original: rare.original, reversion: rare.reversion))
         return sample
     }
 
@@ -364,6 +366,12 @@ extension SampleBatch.Extras {
         _modify { yield &fields.workout }
     }
 
+    /// See ``Sample/route``.
+    public var route: WorkoutRoute? {
+        get { fields.route }
+        _modify { yield &fields.route }
+    }
+
     /// See ``Sample/original``.
     public var original: Sample.Original? {
         get { fields.original }
@@ -385,7 +393,8 @@ extension SampleBatch.Extras {
         try Sample.validate(group, "group", required: true)
         try Sample.validate(metadata)
         try Sample.validate(timeZone, "time zone", required: true)
-        return device == nil && local.isEmpty && workout == nil && original == nil && reversion == nil
+        return device == nil && local.isEmpty && workout == nil && route == nil && original == nil
+            && reversion == nil
     }
 }
 
@@ -403,6 +412,7 @@ struct ExtraFields: Hashable, Sendable {
     var timeZone: String?
     var local: [String: MetadataValue] = [:]
     var workout: Workout?
+    var route: WorkoutRoute?
     var original: Sample.Original?
     var reversion: Sample.Reversion?
 

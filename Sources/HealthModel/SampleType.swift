@@ -24,7 +24,7 @@ public struct SampleType: Hashable, Sendable {
         case correlation
         /// A workout, whose value is its duration.
         case workout
-        /// An identifier of an unknown family.
+        /// The route of a workout, or an identifier of an unknown family.
         case other
     }
 

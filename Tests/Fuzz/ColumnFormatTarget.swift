@@ -46,7 +46,10 @@ private func join(_ hot: [UInt8], _ details: [UInt8]) throws {
 
 private func decode(_ rare: RareFields.Content) {
     for metadata in [rare.metadata, rare.local].compactMap(\.self) { _ = try? MetadataCoding.decode(metadata) }
-    if let payload = rare.payload { _ = try? PayloadCoding.decode(payload) }
+    if let payload = rare.payload {
+        var sample = Sample(.workout, 1, .minute, at: .earliest)
+        try? PayloadCoding.decode(payload, into: &sample)
+    }
     if let original = rare.original { _ = try? OriginalCoding.decode(original) }
     if let reversion = rare.reversion { _ = try? ReversionCoding.decode(reversion) }
 }

@@ -17,17 +17,19 @@ struct ExportFile {
     let fingerprint: String?
     /// Files beside the XML that no import takes, by kind.
     let others: [(kind: String, bytes: Int)]
+    /// Files beside the XML with the routes of workouts.
+    let routes: RouteFiles
 
     /// The main file names itself within so many bytes, whatever it is called.
     private static let firstBytes = 4_096
     private static let marks = [Array("<!DOCTYPE HealthData".utf8), Array("<HealthData".utf8)]
 
     init(_ path: String) throws {
-        if path == "-" {
-            self.init(source: try FileSource(path: path), size: nil, fingerprint: nil, others: [])
+        if path == "-", try !ZipArchive.isZip(path: path) {
+            self.init(source: try FileSource(path: path), size: nil, fingerprint: nil)
             return
         }
-        if try FileManager.default.attributesOfItemIfThere(path) == .typeDirectory {
+        if path != "-", try FileManager.default.attributesOfItemIfThere(path) == .typeDirectory {
             try self.init(folder: path)
         } else if try ZipArchive.isZip(path: path) {
             try self.init(archive: path)
@@ -36,8 +38,7 @@ struct ExportFile {
             self.init(
                 source: source, size: source.size,
                 fingerprint: source.size == nil
-                    ? nil : try ExportFile.fingerprint(FileSource(path: path), source.size, path: path),
-                others: [])
+                    ? nil : try ExportFile.fingerprint(FileSource(path: path), source.size, path: path))
         }
     }
 
@@ -47,14 +48,18 @@ struct ExportFile {
         let fingerprint =
             source.size == nil || path == "-"
             ? nil : try ExportFile.fingerprint(FileSource(path: path), source.size, path: path)
-        self.init(source: source, size: source.size, fingerprint: fingerprint, others: [])
+        self.init(source: source, size: source.size, fingerprint: fingerprint)
     }
 
-    private init(source: any ByteSource, size: Int?, fingerprint: String?, others: [(kind: String, bytes: Int)]) {
+    private init(
+        source: any ByteSource, size: Int?, fingerprint: String?, others: [(kind: String, bytes: Int)] = [],
+        routes: RouteFiles = RouteFiles()
+    ) {
         self.source = source
         self.size = size
         self.fingerprint = fingerprint
         self.others = others
+        self.routes = routes
     }
 
     private init(archive path: String) throws {
@@ -78,16 +83,28 @@ struct ExportFile {
         let whole = try archive.source(of: main)
         var piece: [UInt8] = []
         while try whole.read(into: &piece, atMost: 1 << 20) > 0 { piece.removeAll(keepingCapacity: true) }
-        let others = entries.filter { $0.offset != main.offset }
+        let routes = RouteFiles()
+        var others: [(kind: String, bytes: Int)] = []
+        let folder = ExportFile.folder(of: main.name)
+        for entry in entries where entry.offset != main.offset {
+            if ExportFile.isRoute(entry.name) {
+                let name = entry.name.hasPrefix(folder) ? String(entry.name.dropFirst(folder.count)) : entry.name
+                routes.add(name, RouteFiles.File(bytes: entry.size) { try archive.source(of: entry) })
+            } else if let kind = ExportFile.kind(of: entry.name) {
+                others.append((kind, entry.size))
+            }
+        }
         self.init(
             source: try archive.source(of: main), size: main.size,
-            fingerprint: try ExportFile.fingerprint(archive.source(of: main), main.size, path: path),
-            others: others.compactMap { entry in ExportFile.kind(of: entry.name).map { ($0, entry.size) } })
+            fingerprint: path == "-"
+                ? nil : try ExportFile.fingerprint(archive.source(of: main), main.size, path: path),
+            others: others, routes: routes)
     }
 
     private init(folder path: String) throws {
         var main: String?
         var others: [(kind: String, bytes: Int)] = []
+        var found: [(name: String, file: RouteFiles.File)] = []
         for name in try FileManager.default.subpathsOfDirectory(atPath: path).sorted() {
             let file = path + "/" + name
             guard let attributes = try? FileManager.default.attributesOfItem(atPath: file),
@@ -97,19 +114,37 @@ struct ExportFile {
             if main == nil, !isHidden, ExportFile.isXML(name) {
                 var source = try FileSource(path: file) as any ByteSource
                 if try ExportFile.isMain(&source) {
-                    main = file
+                    main = name
                     continue
                 }
             }
-            guard !isHidden, let kind = ExportFile.kind(of: name) else { continue }
-            others.append((kind, attributes[.size] as? Int ?? 0))
+            let size = attributes[.size] as? Int ?? 0
+            if isHidden { continue }
+            if ExportFile.isRoute(name) {
+                found.append((name, RouteFiles.File(bytes: size) { try FileSource(path: file) }))
+            } else if let kind = ExportFile.kind(of: name) {
+                others.append((kind, size))
+            }
         }
         guard let main else { throw HealthImportError.noExport }
-        let source = try FileSource(path: main)
+        let (folder, routes) = (ExportFile.folder(of: main), RouteFiles())
+        for (name, file) in found {
+            routes.add(name.hasPrefix(folder) ? String(name.dropFirst(folder.count)) : name, file)
+        }
+        let xml = path + "/" + main
+        let source = try FileSource(path: xml)
         self.init(
             source: source, size: source.size,
-            fingerprint: try ExportFile.fingerprint(FileSource(path: main), source.size, path: main), others: others)
+            fingerprint: try ExportFile.fingerprint(FileSource(path: xml), source.size, path: xml), others: others,
+            routes: routes)
     }
+
+    /// The folder of a file, with a slash at its end; empty if the file stands in none.
+    private static func folder(of name: String) -> String {
+        name.lastIndex(of: "/").map { String(name[...$0]) } ?? ""
+    }
+
+    private static func isRoute(_ name: String) -> Bool { name.lowercased().hasSuffix(".gpx") }
 
     private static func isXML(_ name: String) -> Bool { name.lowercased().hasSuffix(".xml") }
 
@@ -122,7 +157,6 @@ struct ExportFile {
     /// Returns what kind of file stands beside the main one.
     private static func kind(of name: String) -> String? {
         let lower = name.lowercased()
-        if lower.hasSuffix(".gpx") { return "WorkoutRoute" }
         if lower.hasSuffix(".json") { return "ClinicalRecord" }
         if lower.hasSuffix(".csv") { return "Electrocardiogram" }
         return lower.hasSuffix("cda.xml") ? "ClinicalDocument" : lower.hasSuffix(".xml") ? "Document" : nil

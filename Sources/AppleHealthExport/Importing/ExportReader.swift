@@ -23,6 +23,9 @@ struct ExportReader {
     private var generation = 0
     private var known = KnownMetadata<(extras: SampleBatch.Extras?, isUserEntered: Bool)>()
     private var correlations = TwinCounter()
+    private let routes: RouteFiles
+
+    init(routes: RouteFiles = RouteFiles()) { self.routes = routes }
 
     private static let root = Array("<HealthData".utf8)
     private static let rootEnd = Array("</HealthData".utf8)
@@ -70,6 +73,7 @@ struct ExportReader {
         while true {
             if let end = try headEnd(buffer.span) { return end }
             let count = try source.read(into: &buffer, atMost: piece)
+            if ZipArchive.isZip(buffer) { throw HealthImportError.archiveInPipe }
             guard count > 0, buffer.count < longestHead + piece else { throw HealthImportError.noExport }
         }
     }
@@ -254,9 +258,17 @@ struct ExportReader {
             case .workout:
                 let record = try WorkoutReader.record(element, bytes, &records, &isMended)
                 if try !takeExact(record, &sink) { try sink.add(record) }
+                try take(bytes, routesOf: element, &isMended, &sink, quarantine)
             case .activitySummary: try sink.add(try summaries.totals(element, bytes, &records, &isMended))
             case .exportDate: return summaries.note(exportDate: element, bytes)
             case .me: return
+            case .settings:
+                let text = records.text(.value, element, element.nodes[0], bytes, &isMended)
+                guard !isMended, let settings = text.flatMap({ ExactSettings($0) }) else {
+                    throw RecordReader.Refusal(reason: "the settings cannot be read")
+                }
+                sink.settings = settings
+                return
             case .some(let kind): return sink.report.keepOut(kind.rawValue, bytes: element.range.count)
             case nil where TopLevel.mayBeDamaged(element, bytes):
                 throw RecordReader.Refusal(reason: "it is of an unknown kind")
@@ -305,6 +317,47 @@ struct ExportReader {
     private mutating func countLongTexts(_ sink: inout RecordSink) {
         for (kind, size) in records.keptOut { sink.report.keepOut(kind, bytes: size) }
         records.keptOut.removeAll()
+    }
+
+    /// Takes the routes of a workout, each with the points of its file.
+    private mutating func take(
+        _ bytes: borrowing Span<UInt8>, routesOf element: ExportElement, _ isMended: inout Bool,
+        _ sink: inout RecordSink, _ quarantine: Quarantine
+    ) throws {
+        for (number, node) in element.nodes.enumerated()
+        where node.depth == 1 && ExportName.workoutRoute.isName(of: node, in: bytes) {
+            do {
+                let named = try WorkoutReader.route(element, number, bytes, &records, &isMended)
+                let file = named.reference.flatMap { routes.file($0) }
+                if try takeExact(named.record, &sink) { continue }
+                if !sink.isWanted(named.record.type, named.record.source) {
+                    try sink.add(named.record)
+                    continue
+                }
+                guard let file else {
+                    sink.report.keepOut(ExportName.workoutRoute.text, bytes: node.tag.count)
+                    continue
+                }
+                guard let found = try ExportReader.points(of: file), !found.points.isEmpty else {
+                    sink.report.keepOut(ExportName.workoutRoute.text, bytes: file.bytes)
+                    continue
+                }
+                isMended = isMended || found.lost > 0
+                let record = WorkoutReader.route(named.record, with: found.points)
+                try RecordReader.validate(record)
+                try sink.add(record)
+            } catch let refusal as RecordReader.Refusal {
+                try reject(bytes, node.tag, "a route of it: \(refusal.reason)", &sink, quarantine)
+            }
+        }
+    }
+
+    private static func points(of file: RouteFiles.File) throws(RecordReader.Refusal) -> RouteFile? {
+        do {
+            return try RouteFile.read(file.open())
+        } catch {
+            throw RecordReader.Refusal(reason: "its file cannot be read")
+        }
     }
 
     /// Takes the records within a correlation, as members of one group. Returns how many cannot be read.
@@ -541,6 +594,7 @@ struct ExportReader {
             case .record:
                 let record = try records.record(element, 0, bytes, &isMended)
                 if try !takeExact(record, &sink) { try sink.add(record) }
+                try take(bytes, routesOf: element, &isMended, &sink, quarantine)
             case .activitySummary: try sink.add(try summaries.totals(element, bytes, &records, &isMended))
             case .exportDate: summaries.note(exportDate: element, bytes)
             case .me: break

@@ -13,6 +13,9 @@ import HealthKV
 /// print(report.inserted, report.unchanged)
 /// ```
 ///
+/// A file of an exact export (``HealthExport/isExact``) also brings what was set for types in its store, unless only a
+/// part of it is chosen.
+///
 /// An import that was interrupted goes on where it stopped when it is run again with the same file and options.
 public struct HealthImport: Sendable {
     /// The types to import; `nil` for all.
@@ -76,7 +79,7 @@ public struct HealthImport: Sendable {
             if let map {
                 try TableReader.read(file.source, map, into: &sink, handOver, tell)
             } else {
-                var reader = ExportReader()
+                var reader = ExportReader(routes: file.routes)
                 try reader.read(file.source, into: &sink, handOver, tell)
             }
         } catch {
@@ -84,13 +87,17 @@ public struct HealthImport: Sendable {
             try? sink.finish(isWhole: false)
             throw error
         }
+        for bytes in file.routes.unnamed { sink.report.keepOut(ExportName.workoutRoute.text, bytes: bytes) }
         try sink.finish(isWhole: true)
+        if let store, !isDryRun, let settings = sink.settings, types == nil, sources == nil, range == .all {
+            try settings.set(in: store)
+        }
         if let store, !isDryRun { while try store.maintain(budget: .milliseconds(200)) {} }
         return sink.report
     }
 
     /// The number of the rule by which rows are divided into batches. An import that began under another starts over.
-    private static let ruleOfBatches = 6
+    private static let ruleOfBatches = 7
 
     /// The options that decide how batches are cut, as a part of the name under which an import goes on.
     private var options: String {

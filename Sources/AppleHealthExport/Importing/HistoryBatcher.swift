@@ -116,7 +116,12 @@ struct HistoryBatcher {
         kind: Int, start: Int64, end: Int64, value: Double, id: SampleID, created: Int64?, extras: SampleBatch.Extras?,
         hasOwnFields: Bool
     ) {
-        weight += hasOwnFields ? HistoryBatcher.weightOfFields + HistoryBatcher.weight(of: extras?.local) : 1
+        weight += 1
+        if hasOwnFields {
+            weight +=
+                HistoryBatcher.weightOfFields - 1 + HistoryBatcher.weight(of: extras?.local)
+                + HistoryBatcher.weight(of: extras?.route)
+        }
         let clock = created.map { ChangeClock(time: Instant(nanoseconds: $0), replica: 0) }
         batch.append(
             kind: kind, start: Instant(nanoseconds: start), end: Instant(nanoseconds: end), value: value, id: id,
@@ -131,6 +136,9 @@ struct HistoryBatcher {
             if case .string(let text) = value { sum + text.utf8.count } else { sum }
         } / 128
     }
+
+    /// Returns how many more rows a row counts as that is a route.
+    static func weight(of route: WorkoutRoute?) -> Int { (route?.points.count ?? 0) / 8 }
 
     /// Takes the rows out.
     mutating func take() -> SampleBatch {

@@ -11,6 +11,8 @@ struct RecordSink {
     /// The last total of each day and type.
     private var totals: [TotalKey: DailyTotal] = [:]
     var report = HealthImportReport()
+    /// What was set for types in the store from which the file comes.
+    var settings: ExactSettings?
     /// Whether numbers of kinds are no longer valid, since a new batch was begun for them.
     private(set) var generation = 0
 
@@ -78,7 +80,7 @@ struct RecordSink {
             return
         }
         exact.append(sample)
-        exactWeight += HistoryBatcher.weight(of: sample.local)
+        exactWeight += HistoryBatcher.weight(of: sample.local) + HistoryBatcher.weight(of: sample.route)
         if exact.count + exactWeight >= HistoryBatcher.batchRows || exact.kinds.count >= 16_384 { try flush() }
     }
 
@@ -156,7 +158,7 @@ extension ImportedRecord {
     /// The rare fields; `nil` if there are none.
     var extras: SampleBatch.Extras? {
         if metadata.isEmpty, local.isEmpty, syncIdentifier == nil, timeZone == nil, group == nil, workout == nil,
-            version == 0
+            route == nil, version == 0
         {
             return nil
         }
@@ -168,6 +170,7 @@ extension ImportedRecord {
         extras.timeZone = timeZone
         extras.group = group
         extras.workout = workout
+        extras.route = route
         return extras
     }
 }

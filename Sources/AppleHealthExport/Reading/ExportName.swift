@@ -42,6 +42,8 @@ struct ExportName: Sendable {
     static let workoutStatistics = ExportName("WorkoutStatistics")
     static let workoutActivity = ExportName("WorkoutActivity")
     static let workoutRoute = ExportName("WorkoutRoute")
+    static let fileReference = ExportName("FileReference")
+    static let path = ExportName("path")
     static let dateComponents = ExportName("dateComponents")
     static let activeEnergyBurned = ExportName("activeEnergyBurned")
     static let activeEnergyBurnedGoal = ExportName("activeEnergyBurnedGoal")
@@ -56,7 +58,7 @@ struct ExportName: Sendable {
     /// The names that elements within a record, workout or correlation have.
     private static let ofRecords: [ExportName] = [
         .metadataEntry, .beats, .beat, .record, .workoutEvent, .workoutStatistics, .workoutActivity, .workoutRoute,
-        ExportName("FileReference"),
+        .fileReference,
     ]
 
     /// Whether bytes are one of these names.

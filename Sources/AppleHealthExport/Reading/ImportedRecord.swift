@@ -36,6 +36,8 @@ package struct ImportedRecord: Sendable, Equatable {
     package var group: String?
     /// The details of a workout; `nil` for samples of other types.
     package var workout: Workout?
+    /// The points of a route; `nil` for samples of other types.
+    package var route: WorkoutRoute?
 
     /// Creates a record; leave unknown fields out.
     package init(
@@ -77,6 +79,7 @@ package struct ImportedRecord: Sendable, Equatable {
         sample.local = local
         sample.timeZone = timeZone
         sample.workout = workout
+        sample.route = route
         return sample
     }
 }

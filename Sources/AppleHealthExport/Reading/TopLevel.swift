@@ -9,6 +9,7 @@ enum TopLevel: String, CaseIterable {
     case visionPrescription = "VisionPrescription"
     case me = "Me"
     case exportDate = "ExportDate"
+    case settings = "HealthKVSettings"
 
     private static let names: [(TopLevel, [UInt8])] = allCases.map { ($0, Array($0.rawValue.utf8)) }
 

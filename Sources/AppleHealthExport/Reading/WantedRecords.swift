@@ -7,7 +7,13 @@ struct WantedRecords: Sendable {
     var range: TimeRange
 
     func includes(_ type: SampleType, _ source: Source) -> Bool {
-        (types?.contains(type) ?? true) && (sources?.contains(source.name) ?? true)
+        includes(type) && (sources?.contains(source.name) ?? true)
+    }
+
+    /// Whether a type is wanted. Workouts come with their routes.
+    func includes(_ type: SampleType) -> Bool {
+        guard let types else { return true }
+        return types.contains(type) || type == .workoutRoute && types.contains(.workout)
     }
 
     func includes(_ sample: Sample) -> Bool {

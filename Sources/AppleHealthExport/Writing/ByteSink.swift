@@ -6,6 +6,10 @@
 /// Takes the bytes of an export in their order.
 protocol ByteSink {
     mutating func write(_ bytes: [UInt8]) throws
+    /// Writes another file beside the one that was written.
+    mutating func write(file name: String, _ bytes: [UInt8]) throws
+    /// Whether there is a place for other files.
+    var takesFiles: Bool { get }
     /// Ends the file.
     mutating func finish() throws
 }
@@ -40,18 +44,30 @@ struct FileSink: ByteSink {
         }
     }
 
+    var takesFiles: Bool { false }
+    func write(file name: String, _ bytes: [UInt8]) { preconditionFailure("a file alone has none beside it") }
+
     func finish() throws { if path != "-" { try handle.close() } }
 }
 
-/// Writes the main file of an archive.
+/// Writes an archive: the main file, then those beside it.
 struct ZipSink: ByteSink {
+    private static let folder = "apple_health_export/"
     private let writer: ZipWriter
 
-    init(_ path: String, entry: String) throws {
+    init(_ path: String) throws {
         writer = try ZipWriter(to: path)
-        try writer.beginEntry(name: entry, mayPassFourGigabytes: true)
+        try writer.beginEntry(name: ZipSink.folder + "export.xml", mayPassFourGigabytes: true)
     }
 
     func write(_ bytes: [UInt8]) throws { try writer.write(bytes) }
+
+    var takesFiles: Bool { true }
+
+    func write(file name: String, _ bytes: [UInt8]) throws {
+        try writer.beginEntry(name: ZipSink.folder + name)
+        try writer.write(bytes)
+    }
+
     func finish() throws { try writer.finish() }
 }

@@ -6,10 +6,12 @@ enum DocumentType {
         <?xml version="1.0" encoding="UTF-8"?>
         <!DOCTYPE HealthData [
         <!-- HealthKit Export Version: 14 -->
-        <!ELEMENT HealthData (ExportDate,(Record|Correlation|Workout|ActivitySummary)*)>
+        <!ELEMENT HealthData (ExportDate,HealthKVSettings?,(Record|Correlation|Workout|ActivitySummary)*)>
         <!ATTLIST HealthData locale CDATA #REQUIRED>
         <!ELEMENT ExportDate EMPTY>
         <!ATTLIST ExportDate value CDATA #REQUIRED>
+        <!ELEMENT HealthKVSettings EMPTY>
+        <!ATTLIST HealthKVSettings value CDATA #REQUIRED>
         <!ELEMENT Record (MetadataEntry|HeartRateVariabilityMetadataList)*>
         <!ATTLIST Record
           type CDATA #REQUIRED
@@ -32,7 +34,7 @@ enum DocumentType {
           startDate CDATA #REQUIRED
           endDate CDATA #REQUIRED
         >
-        <!ELEMENT Workout (MetadataEntry|WorkoutEvent|WorkoutStatistics|WorkoutActivity
+        <!ELEMENT Workout (MetadataEntry|WorkoutEvent|WorkoutStatistics|WorkoutActivity|WorkoutRoute
           |HeartRateVariabilityMetadataList)*>
         <!ATTLIST Workout
           workoutActivityType CDATA #REQUIRED
@@ -62,6 +64,17 @@ enum DocumentType {
           duration CDATA #IMPLIED
           durationUnit CDATA #IMPLIED
         >
+        <!ELEMENT WorkoutRoute (MetadataEntry|FileReference)*>
+        <!ATTLIST WorkoutRoute
+          sourceName CDATA #REQUIRED
+          sourceVersion CDATA #IMPLIED
+          device CDATA #IMPLIED
+          creationDate CDATA #IMPLIED
+          startDate CDATA #REQUIRED
+          endDate CDATA #REQUIRED
+        >
+        <!ELEMENT FileReference EMPTY>
+        <!ATTLIST FileReference path CDATA #REQUIRED>
         <!ELEMENT WorkoutEvent (MetadataEntry*)>
         <!ATTLIST WorkoutEvent
           type CDATA #REQUIRED

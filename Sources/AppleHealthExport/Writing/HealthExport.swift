@@ -99,7 +99,7 @@ public struct HealthExport: Sendable {
         }
         var sink: any ByteSink =
             try name.hasSuffix(".zip")
-            ? ZipSink(path, entry: "apple_health_export/export.xml") : FileSink(path)
+            ? ZipSink(path) : FileSink(path)
         let report = try store.blockingRead { try write($0, to: &sink, progress) }
         try sink.finish()
         return report
@@ -133,8 +133,8 @@ public struct HealthExport: Sendable {
     ) throws -> Int {
         var writer = ObservationWriter(offset: secondsFromGMT, subject: subject, pageSize: pageSize)
         try forEachSample(in: transaction) { sample in
-            // Its members stand for it.
-            if sample.type.kind == .correlation { return }
+            // Its members stand for it. A route has no form as an Observation.
+            if sample.type.kind == .correlation || sample.type == .workoutRoute { return }
             if let panel = try bloodPressure(of: sample, in: transaction) {
                 // The panel stands where its systolic value does.
                 if panel.systolic.id == sample.id {
@@ -183,16 +183,24 @@ public struct HealthExport: Sendable {
     private func write(
         _ transaction: borrowing ReadTransaction, to sink: inout any ByteSink, _ progress: (Int) throws -> Void
     ) throws -> HealthExportReport {
-        var writer = SampleWriter(offset: secondsFromGMT, isExact: isExact)
+        var writer = SampleWriter(offset: secondsFromGMT, isExact: isExact, hasFiles: sink.takesFiles)
         var summaries = try ActivitySummaries(in: transaction, where: wanted.includes)
         let exportDate = summaries.exportDate(after: try HealthExport.lastStart(in: transaction), writer.line)
-        writer.appendHead(exportDate: exportDate)
+        let settings = isExact ? try ExactSettings(of: transaction, where: wanted.includes) : nil
+        try writer.appendHead(exportDate: exportDate, settings)
         // Groups are written behind all records, as Apple does, in the order of their first member.
         var groups: [SampleGroup] = []
         var known: Set<SampleGroup> = []
+        var written: Set<SampleID> = []
         try forEachSample(in: transaction) { sample in
+            if sample.type == .workoutRoute { return }
             let isCorrelation = sample.type.kind == .correlation
-            if !isCorrelation { try writer.append(sample) }
+            if !isCorrelation {
+                let routes = try transaction.routes(of: sample).filter {
+                    wanted.includes($0) && written.insert($0.id).inserted
+                }
+                try writer.append(sample, with: routes)
+            }
             if let name = sample.group {
                 let group = SampleGroup(name: name, source: sample.source.identity)
                 if known.insert(group).inserted { groups.append(group) }
@@ -201,6 +209,10 @@ public struct HealthExport: Sendable {
             }
             if writer.line.bytes.count > HealthExport.piece { try sink.write(writer.take()) }
             try progress(writer.report.samples)
+        }
+        // A route without a workout stands alone, as a record of its number of points.
+        try forEachSample(of: .workoutRoute, in: transaction) { route in
+            if !written.contains(route.id) { try writer.append(route) }
         }
         for group in groups {
             let all = try transaction.samples(group: group.name, source: group.source).filter { wanted.includes($0) }
@@ -220,6 +232,12 @@ public struct HealthExport: Sendable {
         summaries.write(to: &writer, exportDay: writer.line.day(of: exportDate))
         writer.appendEnd()
         try sink.write(writer.take())
+        if sink.takesFiles {
+            for (id, file) in writer.routes {
+                guard let route = try transaction.sample(id: id)?.route else { continue }
+                try sink.write(file: file, RouteWriter.bytes(of: route))
+            }
+        }
         var report = writer.report
         report.totalsLost = summaries.lost
         if !isExact { report.charactersLost = writer.line.charactersLost }
@@ -237,13 +255,20 @@ public struct HealthExport: Sendable {
         in transaction: borrowing ReadTransaction, _ body: (Sample) throws -> Void
     ) throws {
         let wanted = wanted
-        for type in try transaction.typesWithSamples().sorted() where types?.contains(type) ?? true {
-            let query = SampleQuery(
-                type, from: range.from, to: range.to, rule: .strictStart, includeShadowed: true)
-            try transaction.forEachSample(query) { sample in
-                if wanted.includes(sample) { try body(sample) }
-                return true
-            }
+        for type in try transaction.typesWithSamples().sorted() where wanted.includes(type) {
+            try forEachSample(of: type, in: transaction, body)
+        }
+    }
+
+    /// Calls `body` with all wanted samples of a type, by time.
+    private func forEachSample(
+        of type: SampleType, in transaction: borrowing ReadTransaction, _ body: (Sample) throws -> Void
+    ) throws {
+        let wanted = wanted
+        let query = SampleQuery(type, from: range.from, to: range.to, rule: .strictStart, includeShadowed: true)
+        try transaction.forEachSample(query) { sample in
+            if wanted.includes(sample) { try body(sample) }
+            return true
         }
     }
 

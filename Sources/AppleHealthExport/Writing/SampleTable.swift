@@ -47,7 +47,8 @@ struct SampleTable {
     /// Whether the columns have a place for everything that a sample has, apart from its clock.
     private static func isWhole(_ sample: Sample) -> Bool {
         let source = sample.source
-        guard sample.timeZone == nil, sample.workout == nil, sample.local.isEmpty, sample.count == 1,
+        guard sample.timeZone == nil, sample.workout == nil, sample.route == nil, sample.local.isEmpty,
+            sample.count == 1,
             sample.original == nil, sample.reversion == nil, source.version == nil, source.product == nil,
             source.system == nil
         else { return false }

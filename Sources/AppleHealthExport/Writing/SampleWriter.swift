@@ -6,11 +6,16 @@ struct SampleWriter {
     private(set) var line: ExportLine
     /// Whether each sample is carried whole, as metadata that an import takes back.
     private let isExact: Bool
+    /// Whether routes have files beside the export.
+    private let hasFiles: Bool
     private(set) var report = HealthExportReport()
+    /// The routes that have been written, and the files of their points.
+    private(set) var routes: [(id: SampleID, file: String)] = []
 
-    init(offset: Int, isExact: Bool) {
+    init(offset: Int, isExact: Bool, hasFiles: Bool) {
         line = ExportLine(offset: offset)
         self.isExact = isExact
+        self.hasFiles = hasFiles
     }
 
     /// Takes the bytes that were written since the last time.
@@ -21,10 +26,14 @@ struct SampleWriter {
         return bytes
     }
 
-    mutating func appendHead(exportDate: Instant) {
+    mutating func appendHead(exportDate: Instant, _ settings: ExactSettings?) throws {
         line.append(DocumentType.head)
         line.append(" <ExportDate")
         line.attribute("value", exportDate)
+        line.append("/>\n")
+        guard let settings else { return }
+        line.append(" <HealthKVSettings")
+        line.attribute("value", try settings.text())
         line.append("/>\n")
     }
 
@@ -32,11 +41,13 @@ struct SampleWriter {
 
     /// Appends a sample.
     ///
-    /// - Parameter depth: 1 at the top level, 2 within a correlation.
-    mutating func append(_ sample: Sample, depth: Int = 1) throws {
+    /// - Parameters:
+    ///   - depth: 1 at the top level, 2 within a correlation.
+    ///   - routes: the routes of a workout that stand within it.
+    mutating func append(_ sample: Sample, depth: Int = 1, with routes: [Sample] = []) throws {
         if depth == 1 { count(sample) }
         if sample.type == .workout, let workout = sample.workout {
-            return try append(sample, workout, depth: depth)
+            return try append(sample, workout, routes, depth: depth)
         }
         line.indent(depth)
         line.append("<Record")
@@ -109,7 +120,7 @@ struct SampleWriter {
         }
     }
 
-    private mutating func append(_ sample: Sample, _ workout: Workout, depth: Int) throws {
+    private mutating func append(_ sample: Sample, _ workout: Workout, _ routes: [Sample], depth: Int) throws {
         line.indent(depth)
         line.append("<Workout")
         let activity = LocalText.text(ExactKeys.value, in: sample.local) ?? SampleWriter.name(of: workout.activityType)
@@ -140,8 +151,30 @@ struct SampleWriter {
         }
         append(beats: SampleWriter.beats(of: sample), depth: depth + 1)
         append(elements: SampleWriter.elements(of: sample), depth: depth + 1)
+        for route in routes { try append(route: route, depth: depth + 1) }
         line.indent(depth)
         line.append("</Workout>\n")
+    }
+
+    /// Appends a route within its workout, and names the file of its points.
+    private mutating func append(route: Sample, depth: Int) throws {
+        routes.append((route.id, "workout-routes/route_\(routes.count + 1).gpx"))
+        count(route)
+        line.indent(depth)
+        line.append("<WorkoutRoute")
+        appendSource(route)
+        appendTimes(route)
+        line.append(">\n")
+        append(try metadata(of: route), depth: depth + 1)
+        append(elements: SampleWriter.elements(of: route), depth: depth + 1)
+        if hasFiles, let file = routes.last?.file {
+            line.indent(depth + 1)
+            line.append("<FileReference")
+            line.attribute("path", "/" + file)
+            line.append("/>\n")
+        }
+        line.indent(depth)
+        line.append("</WorkoutRoute>\n")
     }
 
     private mutating func append(_ events: [WorkoutEvent], _ statistics: [WorkoutStatistics], depth: Int) {
@@ -284,7 +317,9 @@ struct SampleWriter {
         if isExact { return }
         if !SampleWriter.areWhole([sample.start, SampleWriter.end(of: sample)]) { report.fractionsLost += 1 }
         if !DerivedID.isDerived(sample.id) { report.idsLost += 1 }
-        if !SampleWriter.comesBack(sample) { report.detailsLost += 1 }
+        let isRoute = sample.type == .workoutRoute
+        let hasPlace = !isRoute || hasFiles && routes.last?.id == sample.id && sample.route != nil
+        if !hasPlace || !SampleWriter.comesBack(sample) { report.detailsLost += 1 }
     }
 
     private static func areWhole(_ times: [Instant]) -> Bool {
@@ -300,6 +335,7 @@ struct SampleWriter {
             sample.local[ExactKeys.elements] == nil || elements(of: sample) != nil,
             sample.version <= 1 || sample.syncIdentifier != nil, areWhole([sample.modified?.time ?? sample.start])
         else { return false }
+        if let route = sample.route, sample.quantity != Quantity(Double(route.points.count), .count) { return false }
         return comesBack(sample.metadata) && (sample.workout.map(comesBack) ?? true)
     }
 

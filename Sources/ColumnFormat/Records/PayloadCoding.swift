@@ -3,7 +3,7 @@ import HealthModel
 /// Encodes the details of samples that are more than a value; equal payloads have equal bytes.
 ///
 /// ```
-/// payload    = kind (1): 1 workout
+/// payload    = kind (1): 1 workout, 2 route (see ``RouteCoding``)
 /// workout    = activity type (4), energy, distance, strokes, flights (each optional quantity),
 ///              statistics, events, number of activities (4), activities
 /// activity   = id (16), activity type (4), start (8), end (8), duration (optional quantity), metadata,
@@ -16,7 +16,8 @@ import HealthModel
 public enum PayloadCoding {
     private static let workoutKind: UInt8 = 1
 
-    public static func encode(_ workout: Workout?) -> [UInt8]? {
+    public static func encode(_ workout: Workout?, _ route: WorkoutRoute?) -> [UInt8]? {
+        if let route { return RouteCoding.encode(route) }
         guard let workout else { return nil }
         var writer = RecordWriter()
         writer.append(workoutKind)
@@ -38,9 +39,18 @@ public enum PayloadCoding {
         return writer.bytes
     }
 
-    public static func decode(_ bytes: [UInt8]) throws(FormatError) -> Workout {
+    /// Sets what a payload holds.
+    public static func decode(_ bytes: [UInt8], into sample: inout Sample) throws(FormatError) {
         var reader = RecordReader(fields: bytes.rawBytes)
-        guard try reader.read(UInt8.self) == workoutKind else { throw FormatError(.unknown, "payload") }
+        switch try reader.read(UInt8.self) {
+        case workoutKind: sample.workout = try workout(&reader)
+        case RouteCoding.kind: sample.route = try RouteCoding.decode(&reader)
+        default: throw FormatError(.unknown, "payload")
+        }
+        guard reader.isAtEnd else { throw FormatError(.invalid, "payload") }
+    }
+
+    private static func workout(_ reader: inout RecordReader) throws(FormatError) -> Workout {
         var workout = Workout(WorkoutActivityType(rawValue: try reader.read(UInt32.self)))
         workout.energy = try quantity(&reader)
         workout.distance = try quantity(&reader)
@@ -49,7 +59,6 @@ public enum PayloadCoding {
         workout.statistics = try statistics(&reader)
         workout.events = try events(&reader)
         for _ in 0..<(try reader.read(UInt32.self)) { workout.activities.append(try activity(&reader)) }
-        guard reader.isAtEnd else { throw FormatError(.invalid, "payload") }
         return workout
     }
 

@@ -10,7 +10,7 @@ extension RareFields.Content {
         guard sample.hasRareFields else { return }
         local = MetadataCoding.encode(sample.local)
         timeZone = sample.timeZone
-        payload = PayloadCoding.encode(sample.workout)
+        payload = PayloadCoding.encode(sample.workout, sample.route)
         original = OriginalCoding.encode(sample.original)
         reversion = ReversionCoding.encode(sample.reversion)
     }
@@ -21,7 +21,7 @@ extension RareFields.Content {
         metadata = MetadataCoding.encode(extras.metadata)
         local = MetadataCoding.encode(extras.local)
         timeZone = extras.timeZone
-        payload = PayloadCoding.encode(extras.workout)
+        payload = PayloadCoding.encode(extras.workout, extras.route)
         original = OriginalCoding.encode(extras.original)
         reversion = ReversionCoding.encode(extras.reversion)
     }
@@ -32,7 +32,7 @@ extension RareFields.Content {
         if let metadata { sample.metadata = try MetadataCoding.decode(metadata) }
         if let local { sample.local = try MetadataCoding.decode(local) }
         if let timeZone { sample.timeZone = timeZone }
-        if let payload { sample.workout = try PayloadCoding.decode(payload) }
+        if let payload { try PayloadCoding.decode(payload, into: &sample) }
         if let original { sample.original = try OriginalCoding.decode(original) }
         if let reversion { sample.reversion = try ReversionCoding.decode(reversion) }
     }

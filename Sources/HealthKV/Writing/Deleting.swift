@@ -34,6 +34,36 @@ enum Deleting {
         }
     }
 
+    /// Returns rows, and behind them the routes of the workouts among them.
+    static func withRoutes(_ found: [FoundRow], in txn: borrowing WriteTransaction) throws -> [FoundRow] {
+        let snapshot = txn.snapshot
+        guard let type = try NameTable.number(of: SampleType.workout, in: snapshot) else { return found }
+        let workouts = try found.filter { $0.lane.type == type }.map {
+            try NameTable.sample($0.row, type, in: snapshot)
+        }
+        return found + (try routes(of: workouts, besides: Set(found.map(\.row.id)), in: txn))
+    }
+
+    /// Returns the routes of workouts that are deleted: nobody who deletes a run keeps its path. A route that another
+    /// workout has too stays.
+    ///
+    /// - Parameter leaving: all samples that are deleted.
+    static func routes(
+        of workouts: [Sample], besides leaving: Set<SampleID>, in txn: borrowing WriteTransaction
+    ) throws -> [FoundRow] {
+        var (known, routes): (Set<SampleID>, [FoundRow]) = (leaving, [])
+        for workout in workouts {
+            for route in try txn.routes(of: workout) where !known.contains(route.id) {
+                guard try txn.workouts(with: route).allSatisfy({ leaving.contains($0.id) }),
+                    let row = try SampleLookup.find(route.id, in: txn.snapshot)
+                else { continue }
+                known.insert(route.id)
+                routes.append(row)
+            }
+        }
+        return routes
+    }
+
     /// Removes rows without tombstones, and notes that samples of their types and sources left unexplained.
     static func purgeLive(_ found: [FoundRow], in txn: inout WriteTransaction) throws -> Int {
         try txn.whole { transaction in

@@ -102,7 +102,9 @@ extension WriteTransaction {
         return try whole { transaction in
             guard let live = try Saving.settled(found, in: &transaction) else { return false }
             let last = try Overlays.lastChange(of: live, in: transaction).version
-            try Deleting.deleteRows([LeavingRow(live, version: max(version, last))], in: &transaction)
+            let routes = try Deleting.withRoutes([live], in: transaction).dropFirst()
+            let leaving = [LeavingRow(live, version: max(version, last))] + routes.map { LeavingRow($0) }
+            try Deleting.deleteRows(leaving, in: &transaction)
             return true
         }
     }
@@ -124,6 +126,10 @@ extension WriteTransaction {
                         in: &transaction)
                 }
             }
+            let routes = try Deleting.routes(
+                of: deletions.map(\.sample).filter { $0.type == .workout },
+                besides: Set(deletions.map(\.sample.id)), in: transaction)
+            try Deleting.deleteRows(routes.map { LeavingRow($0) }, in: &transaction)
         }
     }
 
@@ -186,14 +192,16 @@ extension WriteTransaction {
     ///
     /// An imported sample is hidden, as by ``hide(id:)``: no later pull brings it back, whatever its version (SEMANTICS
     /// C7), until ``unhide(id:)`` allows it. ``undelete(id:)`` undoes either deletion.
+    ///
+    /// With a workout go its routes, unless another workout has them too.
     @discardableResult
     public mutating func delete(id: SampleID) throws -> Bool {
         guard let found = try SampleLookup.find(id, in: snapshot) else { return false }
-        return try Deleting.deleteLive([found], in: &self) > 0
+        return try Deleting.deleteLive(Deleting.withRoutes([found], in: self), in: &self) > 0
     }
 
-    /// Deletes samples and returns their number. Peers are told, and imported samples stay hidden, as with
-    /// ``delete(id:)``.
+    /// Deletes samples and returns their number. Peers are told, imported samples stay hidden, and routes go with their
+    /// workouts, as with ``delete(id:)``. A deletion of a source or a range takes what it names alone.
     ///
     /// ```swift
     /// try store.write { txn in
@@ -207,6 +215,7 @@ extension WriteTransaction {
     @discardableResult
     public mutating func delete(_ selection: SampleSelection) throws -> Int {
         if let count = try MassOperations.remove(selection, leavingTombstones: true, in: &self) { return count }
-        return try Deleting.deleteLive(SampleLookup.find(selection, in: snapshot), in: &self)
+        let found = try SampleLookup.find(selection, in: snapshot)
+        return try Deleting.deleteLive(Deleting.withRoutes(found, in: self), in: &self)
     }
 }

@@ -155,6 +155,7 @@ extension PageApplier {
             take(\.device)
             take(\.count)
             sample.workout = brought.workout?.withTotals(of: held.workout) ?? held.workout
+            sample.route = brought.route ?? held.route
         }
         try txn.merge(sample)
         report.unchanged -= 1
@@ -236,6 +237,7 @@ extension Sample {
         isSameMeasurement(as: other) && metadata == other.metadata && isUserEntered == other.isUserEntered
             && timeZone == other.timeZone && group == other.group && device == other.device && count == other.count
             && (workout == nil || workout?.withTotals(of: other.workout) == other.workout)
+            && (route == nil || route == other.route)
     }
 }
 

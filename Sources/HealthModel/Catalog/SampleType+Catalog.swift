@@ -40,6 +40,8 @@ extension SampleType {
     public static let bloodPressure = SampleType(catalogued: "HKCorrelationTypeIdentifierBloodPressure")
     /// A workout. Its value is its duration without pauses; see ``Sample/workout``.
     public static let workout = SampleType(catalogued: "HKWorkoutTypeIdentifier")
+    /// The path of a workout. Its value is its number of points; see ``WorkoutRoute``.
+    public static let workoutRoute = SampleType(catalogued: "HKWorkoutRouteTypeIdentifier")
 
     /// Every type of the catalog, in the order of the numbers on disk.
     public static var catalog: [SampleType] {
@@ -126,6 +128,7 @@ extension SampleType {
         add(.food, .count)
         add(.bloodPressure, .count)
         add(.workout, .second)
+        add(.workoutRoute, .count, shareable: false)
         return entries
     }()
 

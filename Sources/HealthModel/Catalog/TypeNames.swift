@@ -7,7 +7,7 @@ enum TypeNames {
 
     /// Returns the identifier without HealthKit's prefix and with its first word in lower case: `stepCount`, `vo2Max`.
     static func short(_ identifier: String) -> String {
-        if identifier == "HKWorkoutTypeIdentifier" { return "workout" }
+        if let name = workouts[identifier] { return name.short }
         let bare = bare(identifier)
         let capitals = bare.prefix { $0.isUppercase || $0.isNumber }
         // The last of several capitals begins the next word, unless the first word ends in a number.
@@ -18,13 +18,18 @@ enum TypeNames {
     /// Returns the words of the identifier, such as `Body Mass`.
     static func display(_ identifier: String) -> String {
         if let name = special[identifier] { return name }
-        if identifier == "HKWorkoutTypeIdentifier" { return "Workout" }
+        if let name = workouts[identifier] { return name.display }
         var bare = bare(identifier)
         for brand in ["Dietary", "Apple"] where bare.hasPrefix(brand) && bare.count > brand.count {
             bare = bare.dropFirst(brand.count)
         }
         return words(bare)
     }
+
+    private static let workouts = [
+        "HKWorkoutTypeIdentifier": (short: "workout", display: "Workout"),
+        "HKWorkoutRouteTypeIdentifier": (short: "workoutRoute", display: "Workout Route"),
+    ]
 
     private static let special = [
         "HKQuantityTypeIdentifierHeartRateVariabilitySDNN": "Heart Rate Variability (SDNN)",

@@ -261,4 +261,71 @@ struct HealthExportTests {
         try bench.store.write { try $0.save(Sample(.bodyMass, 70, .kilogram, at: Instant("1999-05-01T06:00:00Z")!)) }
         #expect(try written().0.contains("<ExportDate value=\"1999-05-01 06:00:00 +0000\"/>"))
     }
+
+    @Test("An exact export carries what was set for types, and a part of it, a plain one or a dry run sets nothing")
+    func settings() throws {
+        try fill()
+        let order = [
+            RankedSource(SourceIdentity(name: "Scale \"<1>\"")),
+            RankedSource(SourceIdentity(bundle: "com.example.a", name: "A"), isUserEntered: true),
+        ]
+        let mood = SampleType("org.example.mood")
+        try bench.store.write { transaction in
+            try transaction.setPriority(order, of: .bodyMass)
+            try transaction.setPriority([order[1]], of: mood)
+        }
+        try bench.store.setShadowing(of: .bodyMass, false)
+        try bench.store.setShadowing(of: .stepCount, true)
+        var exact = HealthExport()
+        exact.isExact = true
+        let path = bench.folder.path + "/exact.xml"
+        try exact.write(bench.store, to: path)
+        func taken(
+            _ task: HealthImport, from path: String
+        ) throws -> ([SampleType: [RankedSource]], [SampleType: Bool]) {
+            let other = try ImportBench()
+            let report = try task.run(path, into: other.store)
+            #expect(report.quarantined == 0 && report.keptOut.isEmpty)
+            return try other.store.blockingRead { (try $0.priorities(), try $0.shadowing()) }
+        }
+        let whole = try taken(HealthImport(), from: path)
+        #expect(whole.0 == [.bodyMass: order, mood: [order[1]]])
+        #expect(whole.1 == [.bodyMass: false, .stepCount: true])
+        var part = HealthImport()
+        part.types = [.bodyMass]
+        var dry = HealthImport()
+        dry.isDryRun = true
+        for task in [part, dry] {
+            let found = try taken(task, from: path)
+            #expect(found.0.isEmpty && found.1.isEmpty)
+        }
+        let plain = try written("plain.xml").0
+        #expect(!plain.contains("<HealthKVSettings"))
+        // Settings that cannot be read are quarantined, and the samples are taken.
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        let damaged = text.replacing("{&quot;priorities", with: "{&quot;priorites")
+        #expect(damaged != text)
+        let other = try ImportBench()
+        let report = try other.take(text: damaged)
+        #expect(report.quarantined == 1 && report.inserted > 5)
+    }
+
+    @Test("An archive from a pipe is refused with what to do")
+    func pipedArchive() throws {
+        struct Pipe: ByteSource {
+            var rest = [UInt8]([0x50, 0x4B, 3, 4] + Array(repeating: 0, count: 100))[...]
+
+            mutating func read(into buffer: inout [UInt8], atMost count: Int) -> Int {
+                let piece = rest.prefix(3)
+                rest = rest.dropFirst(3)
+                buffer += piece
+                return piece.count
+            }
+        }
+        var sink = RecordSink(nil, WantedRecords(range: .all))
+        #expect(throws: HealthImportError.archiveInPipe) {
+            var reader = ExportReader()
+            try reader.read(Pipe(), into: &sink, { _ in }, { _ in })
+        }
+    }
 }

@@ -156,7 +156,8 @@ extension ModelRun {
             if random.chance(0.12) { extras.metadata = pool.metadata(&random) }
             if random.chance(0.08) { extras.group = random.pick(pool.groups) }
             if random.chance(0.08) { extras.device = sample.device }
-            (extras.timeZone, extras.local, extras.workout) = (sample.timeZone, sample.local, sample.workout)
+            (extras.timeZone, extras.local) = (sample.timeZone, sample.local)
+            (extras.workout, extras.route) = (sample.workout, sample.route)
             if givesMultiplicity {
                 extras.multiplicity = seen[batch.sample(at: row).id, default: 0]
                 seen[batch.sample(at: row).id, default: 0] += 1

@@ -43,6 +43,7 @@ extension ModelRun {
             if random.chance(0.2) { sample.metadata = pool.metadata(&random) }
             if random.chance(0.2) { sample.note = random.pick([nil, "edited"]) }
             if random.chance(0.2), sample.workout != nil { sample.workout = RandomWorkout.make(&random) }
+            if random.chance(0.2), sample.route != nil { sample.route = RandomRoute.make(&random) }
             if random.chance(0.2) { sample.original = nil }
         case 5:  // an older version
             sample = known
@@ -224,7 +225,7 @@ extension ModelRun {
         let isDeleted = try txn.delete(id: target)
         note("delete \(target): \(isDeleted)")
         try expect(isDeleted == (sample != nil), "delete answered \(isDeleted)")
-        try buryDeleted(txn, sample.map { [$0] } ?? [])
+        try buryDeleted(txn, model.withRoutes(sample.map { [$0] } ?? []))
     }
 
     private func deleteBySyncIdentifier(_ txn: inout WriteTransaction) throws {
@@ -237,12 +238,12 @@ extension ModelRun {
         let isDeleted = try txn.delete(.syncIdentifier(text, of: type, source: source.identity)) > 0
         note("delete by sync identifier \(text.prefix(40)) of \(type), \(source.name): \(isDeleted)")
         try expect(isDeleted == !samples.isEmpty, "delete by sync identifier answered \(isDeleted)")
-        try buryDeleted(txn, samples)
+        try buryDeleted(txn, model.withRoutes(samples))
     }
 
     private func deleteGroup(_ txn: inout WriteTransaction) throws {
         let group = random.pick(pool.groups + ["none"])
-        let samples = model.live.values.filter { $0.group == group }
+        let samples = model.withRoutes(model.live.values.filter { $0.group == group })
         let count = try txn.delete(.group(group))
         note("delete group \(group): \(count)")
         try expect(count == samples.count, "deleteGroup answered \(count), not \(samples.count)")

@@ -294,6 +294,26 @@ struct ReferenceModel {
         return deleted
     }
 
+    /// Samples that are deleted, and the routes that go with the workouts among them.
+    func withRoutes(_ samples: [Sample]) -> [Sample] {
+        let leaving = Set(samples.map(\.id))
+        func belongs(_ route: Sample, to workout: Sample) -> Bool {
+            let (left, right) = (route.source, workout.source)
+            let isOne =
+                left.bundle.isEmpty || right.bundle.isEmpty
+                ? Array(left.name.utf8) == Array(right.name.utf8) : Array(left.bundle.utf8) == Array(right.bundle.utf8)
+            if route.end < workout.start || workout.end < route.start { return false }
+            let isMoment = route.start == route.end || workout.start == workout.end
+            return isOne && (isMoment || route.end > workout.start && workout.end > route.start)
+        }
+        let routes = live.values.filter { route in
+            guard route.type == .workoutRoute, !leaving.contains(route.id) else { return false }
+            let workouts = live.values.filter { $0.type == .workout && belongs(route, to: $0) }
+            return workouts.contains { leaving.contains($0.id) } && workouts.allSatisfy { leaving.contains($0.id) }
+        }
+        return samples + routes.sorted { $0.id < $1.id }
+    }
+
     /// Takes a live sample away and leaves a tombstone under its id and its sync identifier.
     mutating func bury(_ sample: Sample, clock: ChangeClock, now: Instant) {
         live[sample.id] = nil

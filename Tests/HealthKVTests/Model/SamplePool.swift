@@ -31,7 +31,7 @@ struct SamplePool {
         ]
         types = [
             .bodyMass, .bodyFatPercentage, .stepCount, .dietaryWater, SamplePool.mood, .heartRate, .sleepAnalysis,
-            .workout,
+            .workout, .workoutRoute,
         ]
         syncIdentifiers = (0..<10).map { "s\($0)" } + [String(repeating: "long ", count: 60), "é", "app.log.1.protein"]
         groupShare = random.chance(0.15) ? 0.9 : 0.15
@@ -62,6 +62,7 @@ struct SamplePool {
         if random.chance(0.05) { sample.note = random.pick(["before breakfast", "", "é"]) }
         if random.chance(0.05) { sample.bodyFat = value(&random) }
         if random.chance(0.6) { sample.workout = RandomWorkout.make(&random) }
+        if type == .workoutRoute { sample.route = RandomRoute.make(&random) }
         if random.chance(0.15) {
             var beneath = sample
             beneath.quantity = Quantity(value(&random), unit(type, &random))
@@ -88,6 +89,7 @@ struct SamplePool {
         // A workout whose end is not known says how long it has lasted.
         if sample.type == .workout, sample.isOpenEnded, sample.quantity.value.isNaN { sample.quantity.value = 60 }
         if sample.type != .workout { sample.workout = nil }
+        if sample.type != .workoutRoute { sample.route = nil }
         if sample.origin == .authored { (sample.original, sample.reversion) = (nil, nil) }
         if let unit = sample.original?.quantity.unit, let canonical = sample.type.canonicalUnit,
             !unit.isCompatible(with: canonical)

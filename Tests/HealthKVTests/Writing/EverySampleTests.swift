@@ -13,6 +13,12 @@ import TestSupport
         var samples: [Sample] = []
         while samples.count < count {
             var sample = pool.fresh(&random)
+            if random.chance(0.1) {
+                let route = RandomRoute.make(&random)
+                (sample.type, sample.quantity) = (.workoutRoute, Quantity(Double(route.points.count), .count))
+                (sample.workout, sample.original) = (nil, nil)
+                sample.route = route
+            }
             if sample.source == .thisApp { sample.source = pool.sources[0] }
             if sample.origin == .authored, sample.syncIdentifier == nil {
                 sample.syncIdentifier = sample.id.description

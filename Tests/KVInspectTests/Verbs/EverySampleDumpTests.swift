@@ -46,7 +46,11 @@ import Testing
         let swim = Sample.workout(workout, from: start, to: end, duration: 3_000.25, source: source)
         let sleep = Sample(category: .sleepAnalysis, 3, from: start, to: end, source: source)
         let unknown = Sample(SampleType("org.example.pain"), 2, try! HealthUnit(symbol: "D"), at: start, source: source)
-        return [weight, pulled, swim, sleep, unknown]
+        var point = WorkoutRoute.Point(at: start, latitude: -0.0, longitude: 1.0 / 3, altitude: 1e-7)
+        let bare = point
+        (point.horizontalAccuracy, point.course) = (3, 359.9)
+        let route = Sample(route: WorkoutRoute([point, bare, point]), source: source)!
+        return [weight, pulled, swim, sleep, unknown, route]
     }
 
     private func bytes(_ samples: [Sample]) -> [SampleID: [UInt8]] {

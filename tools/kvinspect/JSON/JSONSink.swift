@@ -13,6 +13,7 @@ protocol JSONSink {
     mutating func double(_ number: Double)
     mutating func integer(_ number: Int64)
     mutating func bool(_ flag: Bool)
+    mutating func null()
     mutating func instant(_ instant: Instant, in zone: Zone)
     mutating func id(_ id: SampleID)
     /// A source with bundle and revision.
@@ -68,10 +69,11 @@ extension JSONSink {
 
 /// Builds the tree of one value.
 struct JSONTreeBuilder: JSONSink {
-    /// What is open: fields of an object, or elements of an array.
-    private enum Level {
-        case object([JSONValue.Field])
-        case array([JSONValue])
+    /// What is open: an object with its fields, or an array with its elements.
+    private struct Level {
+        let isArray: Bool
+        var fields: [JSONValue.Field] = []
+        var values: [JSONValue] = []
     }
 
     private var open: [Level] = []
@@ -80,16 +82,14 @@ struct JSONTreeBuilder: JSONSink {
     /// What was built.
     private(set) var value = JSONValue.null
 
-    mutating func beginObject() { open.append(.object([])) }
-    mutating func beginArray() { open.append(.array([])) }
+    mutating func beginObject() { open.append(Level(isArray: false)) }
+    mutating func beginArray() { open.append(Level(isArray: true)) }
     mutating func endObject() { close() }
     mutating func endArray() { close() }
 
     private mutating func close() {
-        switch open.removeLast() {
-        case .object(let fields): put(.object(fields))
-        case .array(let values): put(.array(values))
-        }
+        let level = open.removeLast()
+        put(level.isArray ? .array(level.values) : .object(level.fields))
     }
 
     mutating func key(_ name: String) { keys.append(name) }
@@ -97,13 +97,17 @@ struct JSONTreeBuilder: JSONSink {
     mutating func double(_ number: Double) { put(.double(number)) }
     mutating func integer(_ number: Int64) { put(.integer(number)) }
     mutating func bool(_ flag: Bool) { put(.bool(flag)) }
+    mutating func null() { put(.null) }
     mutating func instant(_ instant: Instant, in zone: Zone) { put(.string(DateText.text(instant, in: zone))) }
 
     private mutating func put(_ value: JSONValue) {
-        switch open.popLast() {
-        case nil: self.value = value
-        case .object(let fields): open.append(.object(fields + [.init(keys.removeLast(), value)]))
-        case .array(let values): open.append(.array(values + [value]))
+        let last = open.count - 1
+        if last < 0 {
+            self.value = value
+        } else if open[last].isArray {
+            open[last].values.append(value)
+        } else {
+            open[last].fields.append(.init(keys.removeLast(), value))
         }
     }
 }

@@ -1,7 +1,8 @@
 /// The fields that a line may have. Other fields are refused, so that a misspelled field is not silently lost.
 enum LineField: Int, CaseIterable {
     case id, type, start, end, value, unit, source, syncIdentifier, syncVersion, modified, replica, origin, userEntered
-    case shadowed, count, multiplicity, device, metadata, group, timeZone, local, workout, original, reversion
+    case shadowed, count, multiplicity, device, metadata, group, timeZone, local, workout, route
+    case original, reversion
     /// The name of a category's value, which `scan` prints beside the value itself.
     case `case`
     /// What concerns the whole dump: on its first line, or alone on a line.

@@ -194,7 +194,7 @@ struct LineReader {
             row.state = try scanner.state()
             row.isState = true
         case .syncIdentifier, .syncVersion, .count, .multiplicity, .device, .metadata, .group, .timeZone, .local,
-            .workout, .original, .reversion:
+            .workout, .route, .original, .reversion:
             row.hasExtras = true
             try readExtra(field, into: &row.extras, &scanner)
         }
@@ -213,6 +213,7 @@ struct LineReader {
         case .timeZone: extras.timeZone = try scanner.string()
         case .local: extras.local = try scanner.metadata(in: zone)
         case .workout: extras.workout = try scanner.decoded(Workout.self)
+        case .route: extras.route = try scanner.decoded(WorkoutRoute.self)
         case .original: extras.original = try scanner.decoded(Sample.Original.self)
         case .reversion: extras.reversion = try scanner.decoded(Sample.Reversion.self)
         default: extras.group = try scanner.string()
@@ -289,7 +290,7 @@ struct LineReader {
             origin: kind.isAuthored ? .authored : .imported, device: extras.device, metadata: extras.metadata,
             group: extras.group)
         (probe.timeZone, probe.local) = (extras.timeZone, extras.local)
-        (probe.workout, probe.original) = (extras.workout, extras.original)
+        (probe.workout, probe.route, probe.original) = (extras.workout, extras.route, extras.original)
         if let reversion = extras.reversion { probe.reversion = reversion }
         probe.count = extras.count
         probe.multiplicity = extras.multiplicity

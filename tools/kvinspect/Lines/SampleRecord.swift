@@ -80,8 +80,22 @@ struct SampleRecord: JSONRecord {
             sink.key("workout")
             WorkoutRecord(workout: workout, zone: zone).write(to: &sink)
         }
+        // A list shows how many points there are: the value.
+        if let route = sample.route, !isListed { write(route, to: &sink) }
         if let original = sample.original { write(original, to: &sink) }
         if let reversion = sample.reversion { write(reversion, to: &sink) }
+    }
+
+    private func write(_ route: WorkoutRoute, to sink: inout some JSONSink) {
+        sink.key("route")
+        sink.beginArray()
+        for point in route.points {
+            sink.beginArray()
+            sink.instant(point.time, in: zone)
+            for number in point.measured { if let number { sink.double(number) } else { sink.null() } }
+            sink.endArray()
+        }
+        sink.endArray()
     }
 
     private var zone: Zone {
