@@ -20,7 +20,8 @@ public struct SyncPlan: Sendable, Hashable {
     /// Messages to show the user instead of the usual ones.
     public var messages: [SyncIssue.Code: String]
     /// Messages to show the user for a failed call whose cause has no message of its own; the exact failure is
-    /// appended. Without a message for writing, samples that could not be saved are visible only in the queue.
+    /// appended. Without a message for writing, samples that could not be saved are visible only in the queue
+    /// (``issue(of:)``).
     public var failureMessages: [SyncIssue.Call: String] = [:]
     /// Messages to show the user with notices (``SyncNotice/message``).
     public var noticeMessages: [SyncNotice.Code: String] = [:]
@@ -53,6 +54,20 @@ public struct SyncPlan: Sendable, Hashable {
 
     /// Returns the plan of a type, or `nil` if the type is not synced.
     public func plan(of type: SampleType) -> TypePlan? { types[type] ?? others }
+
+    /// Returns what to tell the user of an operation that failed or that the peer refused for good; `nil` if it only
+    /// waits.
+    ///
+    /// ```swift
+    /// let plan = SyncPlan.weightTracker
+    /// let operations = try store.read { try $0.pending(for: "health") }
+    /// for issue in operations.compactMap({ plan.issue(of: $0) }) { print(issue.message) }
+    /// ```
+    public func issue(of operation: PendingOperation) -> SyncIssue? {
+        if operation.state == .quarantined { return SyncIssue(.invalid, operation.reason, plan: self, in: .write) }
+        guard operation.attempts > 0, ParkReason(rawValue: operation.reason) == nil else { return nil }
+        return SyncIssue(.delayed, operation.reason, plan: self, in: .write)
+    }
 
     /// Types that are pulled, each from a feed of its own.
     var pulled: Set<SampleType> { Set(types.filter { $0.value.pulls }.keys) }

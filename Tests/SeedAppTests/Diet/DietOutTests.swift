@@ -81,6 +81,8 @@ import Testing
             let failed = try #require(try await bench.refresh().issue)
             #expect(failed.code == .delayed && failed.message == "Failed to save to HealthKit: \(failed.detail)")
             #expect(!failed.detail.isEmpty)
+            let waiting = try bench.store.blockingRead { try $0.pending(for: AppBench.health) }
+            #expect(waiting.compactMap { SyncPlan.dietApp.issue(of: $0) }.contains(failed))
             for _ in 0..<4 {
                 try await bench.refresh()
                 bench.clock.advance(by: 3_600)
@@ -149,6 +151,9 @@ import Testing
             #expect(try bench.status.quarantined == 1)
             let refused = try bench.store.blockingRead { try $0.pending(for: AppBench.health) }
             #expect(refused.count == 1 && refused.first?.reason.isEmpty == false)
+            let issue = try #require(refused.first.flatMap { SyncPlan.dietApp.issue(of: $0) })
+            #expect(issue.code == .invalid && issue.message == "Failed to save to HealthKit: \(issue.detail)")
+            #expect(issue.detail == refused.first?.reason)
         }
     }
 }
