@@ -97,7 +97,7 @@ struct ExportFile {
         self.init(
             source: try archive.source(of: main), size: main.size,
             fingerprint: path == "-"
-                ? nil : try ExportFile.fingerprint(archive.source(of: main), main.size, path: path),
+                ? nil : try ExportFile.fingerprint(archive.source(of: main), main.size, path: path) + routes.mark,
             others: others, routes: routes)
     }
 
@@ -135,8 +135,8 @@ struct ExportFile {
         let source = try FileSource(path: xml)
         self.init(
             source: source, size: source.size,
-            fingerprint: try ExportFile.fingerprint(FileSource(path: xml), source.size, path: xml), others: others,
-            routes: routes)
+            fingerprint: try ExportFile.fingerprint(FileSource(path: xml), source.size, path: xml) + routes.mark,
+            others: others, routes: routes)
     }
 
     /// The folder of a file, with a slash at its end; empty if the file stands in none.

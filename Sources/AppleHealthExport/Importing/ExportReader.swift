@@ -4,8 +4,8 @@ import HealthKV
 struct ExportReader {
     /// Bytes that are read at once.
     private static let piece = 1 << 20
-    /// An element that is longer than this counts as broken.
-    private static let longestElement = 16 << 20
+    /// An element that is longer than this counts as broken. The longest route of an exact export has half of it.
+    private static let longestElement = 64 << 20
     /// The root begins within so many bytes, or the file is no export.
     private static let longestHead = 1 << 20
 
@@ -326,30 +326,40 @@ struct ExportReader {
     ) throws {
         for (number, node) in element.nodes.enumerated()
         where node.depth == 1 && ExportName.workoutRoute.isName(of: node, in: bytes) {
+            let file = WorkoutReader.reference(element, number, bytes, records).flatMap { routes.file($0) }
             do {
-                let named = try WorkoutReader.route(element, number, bytes, &records, &isMended)
-                let file = named.reference.flatMap { routes.file($0) }
-                if try takeExact(named.record, &sink) { continue }
-                if !sink.isWanted(named.record.type, named.record.source) {
-                    try sink.add(named.record)
-                    continue
-                }
-                guard let file else {
+                try take(bytes, element, number, file, &isMended, &sink)
+            } catch let refusal as RecordReader.Refusal {
+                // A route without points is none, whatever else is wrong with it.
+                guard file != nil else {
                     sink.report.keepOut(ExportName.workoutRoute.text, bytes: node.tag.count)
                     continue
                 }
-                guard let found = try ExportReader.points(of: file), !found.points.isEmpty else {
-                    sink.report.keepOut(ExportName.workoutRoute.text, bytes: file.bytes)
-                    continue
-                }
-                isMended = isMended || found.lost > 0
-                let record = WorkoutReader.route(named.record, with: found.points)
-                try RecordReader.validate(record)
-                try sink.add(record)
-            } catch let refusal as RecordReader.Refusal {
                 try reject(bytes, node.tag, "a route of it: \(refusal.reason)", &sink, quarantine)
             }
         }
+    }
+
+    /// Takes one route, which stands in a node of a workout.
+    private mutating func take(
+        _ bytes: borrowing Span<UInt8>, _ element: ExportElement, _ number: Int, _ file: RouteFiles.File?,
+        _ isMended: inout Bool, _ sink: inout RecordSink
+    ) throws {
+        var record = try WorkoutReader.route(element, number, bytes, &records, &isMended)
+        if try takeExact(record, &sink) { return }
+        if !sink.isWanted(record.type, record.source) { return try sink.add(record) }
+        guard let file else {
+            return sink.report.keepOut(ExportName.workoutRoute.text, bytes: element.nodes[number].tag.count)
+        }
+        guard let found = try ExportReader.points(of: file), found.lost > 0 || !found.points.isEmpty else {
+            return sink.report.keepOut(ExportName.workoutRoute.text, bytes: file.bytes)
+        }
+        // A part of a route would stand in the way of the whole one in a later export.
+        if found.lost > 0 { throw RecordReader.Refusal(reason: "\(found.lost) of its points are damaged") }
+        record.value = Double(found.points.count)
+        record.route = WorkoutRoute(found.points)
+        try RecordReader.validate(record)
+        try sink.add(record)
     }
 
     private static func points(of file: RouteFiles.File) throws(RecordReader.Refusal) -> RouteFile? {
@@ -594,7 +604,6 @@ struct ExportReader {
             case .record:
                 let record = try records.record(element, 0, bytes, &isMended)
                 if try !takeExact(record, &sink) { try sink.add(record) }
-                try take(bytes, routesOf: element, &isMended, &sink, quarantine)
             case .activitySummary: try sink.add(try summaries.totals(element, bytes, &records, &isMended))
             case .exportDate: summaries.note(exportDate: element, bytes)
             case .me: break

@@ -90,7 +90,11 @@ public struct HealthImport: Sendable {
         for bytes in file.routes.unnamed { sink.report.keepOut(ExportName.workoutRoute.text, bytes: bytes) }
         try sink.finish(isWhole: true)
         if let store, !isDryRun, let settings = sink.settings, types == nil, sources == nil, range == .all {
-            try settings.set(in: store)
+            do { try settings.set(in: store) } catch let error as ModelError {
+                sink.report.quarantined += 1
+                try quarantine(
+                    QuarantinedPart(offset: 0, line: nil, reason: "the settings cannot be set: \(error)", bytes: []))
+            }
         }
         if let store, !isDryRun { while try store.maintain(budget: .milliseconds(200)) {} }
         return sink.report

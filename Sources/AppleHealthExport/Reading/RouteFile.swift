@@ -10,18 +10,21 @@ struct RouteFile {
     private static let piece = 1 << 16
     /// A point that is longer than this counts as broken.
     private static let longestPoint = 1 << 14
+    /// A file that is longer than this has more points than a route may have, or is none.
+    private static let longestFile = WorkoutRoute.pointLimit << 10
 
     private static let start = Array("<trkpt".utf8)
     private static let end = Array("</trkpt>".utf8)
 
-    /// Reads all points; `nil` if there are more than a route may have.
+    /// Reads all points; `nil` if there are more than a route may have, or the file is longer than they are.
     static func read(_ source: some ByteSource) throws -> RouteFile? {
         var (source, file) = (source, RouteFile())
-        var (buffer, isAtEnd): ([UInt8], Bool) = ([], false)
+        var (buffer, isAtEnd, length): ([UInt8], Bool, Int) = ([], false, 0)
         while !isAtEnd {
-            isAtEnd = try source.read(into: &buffer, atMost: piece) == 0
+            let count = try source.read(into: &buffer, atMost: piece)
+            (isAtEnd, length) = (count == 0, length + count)
             buffer.removeFirst(file.take(buffer.span, isAtEnd: isAtEnd))
-            guard file.points.count <= WorkoutRoute.pointLimit else { return nil }
+            guard file.points.count <= WorkoutRoute.pointLimit, length <= longestFile else { return nil }
         }
         return file
     }

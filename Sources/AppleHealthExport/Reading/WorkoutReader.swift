@@ -56,17 +56,30 @@ struct WorkoutReader {
         return record
     }
 
-    /// Reads what a workout says of a route, and the name of the file with its points. A route without times or a
-    /// source of its own has those of the workout.
+    /// Returns the name of the file with the points of a route; `nil` if the route names none.
+    static func reference(
+        _ element: ExportElement, _ number: Int, _ bytes: borrowing Span<UInt8>, _ reader: RecordReader
+    ) -> String? {
+        for child in element.nodes[(number + 1)...] {
+            guard child.depth > element.nodes[number].depth else { break }
+            guard ExportName.fileReference.isName(of: child, in: bytes) else { continue }
+            var isOdd = false
+            return reader.text(.path, element, child, bytes, &isOdd)
+        }
+        return nil
+    }
+
+    /// Reads what a workout says of a route. A route without times or a source of its own has those of the workout.
     static func route(
         _ element: ExportElement, _ number: Int, _ bytes: borrowing Span<UInt8>, _ reader: inout RecordReader,
         _ isMended: inout Bool
-    ) throws(RecordReader.Refusal) -> (record: ImportedRecord, reference: String?) {
+    ) throws(RecordReader.Refusal) -> ImportedRecord {
         let node = element.nodes[number]
-        let own = try? reader.times(element, node, bytes)
-        let times = if let own { own } else { try reader.times(element, element.nodes[0], bytes) }
-        let isNamed = element.attribute(ExportName.sourceName.bytes, of: node, in: bytes) != nil
-        let source = try reader.source(element, isNamed ? node : element.nodes[0], bytes, &isMended)
+        func has(_ name: ExportName) -> Bool { element.attribute(name.bytes, of: node, in: bytes) != nil }
+        let timed = has(.startDate) || has(.endDate) ? node : element.nodes[0]
+        let times = try reader.times(element, timed, bytes)
+        let named = has(.sourceName) ? node : element.nodes[0]
+        let source = try reader.source(element, named, bytes, &isMended)
         var record = ImportedRecord(
             type: .workoutRoute, value: 0, unit: .count, start: Instant(nanoseconds: times.start),
             end: Instant(nanoseconds: times.end), source: source.source)
@@ -74,20 +87,6 @@ struct WorkoutReader {
         record.created = try reader.created(element, node, bytes)
         reader.readChildren(of: element, number, bytes, into: &record, besides: [.fileReference], &isMended)
         record.created = record.created ?? record.earliestWriting
-        var reference: String?
-        for child in element.nodes[(number + 1)...] {
-            guard child.depth > node.depth else { break }
-            guard ExportName.fileReference.isName(of: child, in: bytes) else { continue }
-            reference = reader.text(.path, element, child, bytes, &isMended)
-        }
-        return (record, reference)
-    }
-
-    /// Returns the record of a route with its points.
-    static func route(_ record: ImportedRecord, with points: [WorkoutRoute.Point]) -> ImportedRecord {
-        var record = record
-        record.value = Double(points.count)
-        record.route = WorkoutRoute(points)
         return record
     }
 

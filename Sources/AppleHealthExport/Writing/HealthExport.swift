@@ -210,9 +210,10 @@ public struct HealthExport: Sendable {
             if writer.line.bytes.count > HealthExport.piece { try sink.write(writer.take()) }
             try progress(writer.report.samples)
         }
-        // A route without a workout stands alone, as a record of its number of points.
+        // A route without a workout has no place in the form, unless a record carries it whole.
         try forEachSample(of: .workoutRoute, in: transaction) { route in
-            if !written.contains(route.id) { try writer.append(route) }
+            if written.contains(route.id) { return }
+            if isExact { try writer.append(route) } else { writer.countRouteLost() }
         }
         for group in groups {
             let all = try transaction.samples(group: group.name, source: group.source).filter { wanted.includes($0) }

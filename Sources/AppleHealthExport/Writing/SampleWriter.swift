@@ -363,6 +363,7 @@ struct SampleWriter {
             }
     }
 
+    mutating func countRouteLost() { report.detailsLost += 1 }
     mutating func countGroupLost() { if !isExact { report.groupsLost += 1 } }
 
     static func name(of activity: WorkoutActivityType) -> String {

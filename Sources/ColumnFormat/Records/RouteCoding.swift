@@ -60,10 +60,9 @@ enum RouteCoding {
             let numbers = try numbers(&reader, count)
             for index in points.indices { points[index][keyPath: field] = numbers[index] }
         }
-        guard points.allSatisfy({ $0.time.isRepresentable && $0.latitude.isFinite && $0.longitude.isFinite }) else {
-            throw FormatError(.invalid, "points of a route")
-        }
-        return WorkoutRoute(points)
+        let route = WorkoutRoute(points)
+        guard (try? route.validate()) != nil else { throw FormatError(.invalid, "points of a route") }
+        return route
     }
 
     /// The columns in their order. The first two are in every point.

@@ -38,14 +38,14 @@ enum Deleting {
     static func withRoutes(_ found: [FoundRow], in txn: borrowing WriteTransaction) throws -> [FoundRow] {
         let snapshot = txn.snapshot
         guard let type = try NameTable.number(of: SampleType.workout, in: snapshot) else { return found }
-        let workouts = try found.filter { $0.lane.type == type }.map {
+        let workouts = try found.filter { $0.lane.type == type && !$0.isHidden }.map {
             try NameTable.sample($0.row, type, in: snapshot)
         }
         return found + (try routes(of: workouts, besides: Set(found.map(\.row.id)), in: txn))
     }
 
-    /// Returns the routes of workouts that are deleted: nobody who deletes a run keeps its path. A route that another
-    /// workout has too stays.
+    /// Returns the routes of workouts that are about to be deleted: nobody who deletes a run keeps its path. A route
+    /// that another workout has too stays.
     ///
     /// - Parameter leaving: all samples that are deleted.
     static func routes(
@@ -53,11 +53,10 @@ enum Deleting {
     ) throws -> [FoundRow] {
         var (known, routes): (Set<SampleID>, [FoundRow]) = (leaving, [])
         for workout in workouts {
-            for route in try txn.routes(of: workout) where !known.contains(route.id) {
+            for route in try txn.routes(of: workout) where known.insert(route.id).inserted {
                 guard try txn.workouts(with: route).allSatisfy({ leaving.contains($0.id) }),
                     let row = try SampleLookup.find(route.id, in: txn.snapshot)
                 else { continue }
-                known.insert(route.id)
                 routes.append(row)
             }
         }

@@ -128,7 +128,7 @@ struct HistoryAdoption {
             try TombstoneTable.forgetPlace(of: derived.row.id, in: &txn)
         }
         for (row, id) in deleted {
-            guard try txn.delete(id: batch.ids[row]) else { continue }
+            guard try txn.delete(id: batch.ids[row], takesRoutes: false) else { continue }
             try TombstoneTable.forgetPlace(of: id, in: &txn)
         }
     }

@@ -41,8 +41,10 @@ enum Overlays {
         }
         return try txn.whole { txn in
             guard let live = try Saving.settled(found, in: &txn) else { return false }
+            let routes = try Deleting.withRoutes([live], in: txn).dropFirst()
             try ContentTable.keepContent(of: live, in: &txn)
             try Deleting.deleteRows([LeavingRow(live, version: Sample.versionLimit)], in: &txn)
+            _ = try Deleting.deleteLive(Array(routes), in: &txn)
             return true
         }
     }

@@ -52,7 +52,9 @@ enum Undo {
             case .saved(let sample):
                 // A sample that an app saves gets this version, and each edit a greater one.
                 let isNew = sample.origin == .authored && sample.version == 1
-                if try isNew && txn.delete(id: sample.id) { report.deleted += 1 } else { report.left += 1 }
+                // A route that came with a workout is a change of its own.
+                let isGone = try isNew && txn.delete(id: sample.id, takesRoutes: false)
+                if isGone { report.deleted += 1 } else { report.left += 1 }
             case .removedRange, .interrupted: report.left += 1
             }
         }

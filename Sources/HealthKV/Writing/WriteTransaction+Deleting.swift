@@ -93,8 +93,8 @@ extension WriteTransaction {
         }
     }
 
-    /// Deletes a sample because a peer deleted it. The tombstone takes the greater of both versions. Returns `false` if
-    /// there is no such sample.
+    /// Deletes a sample because a peer deleted it, and nothing else. The tombstone takes the greater of both versions.
+    /// Returns `false` if there is no such sample.
     @discardableResult
     public mutating func delete(id: SampleID, version: Int64) throws -> Bool {
         guard version <= Sample.versionLimit else { throw ModelError.numberOutOfRange(field: "version") }
@@ -102,20 +102,21 @@ extension WriteTransaction {
         return try whole { transaction in
             guard let live = try Saving.settled(found, in: &transaction) else { return false }
             let last = try Overlays.lastChange(of: live, in: transaction).version
-            let routes = try Deleting.withRoutes([live], in: transaction).dropFirst()
-            let leaving = [LeavingRow(live, version: max(version, last))] + routes.map { LeavingRow($0) }
-            try Deleting.deleteRows(leaving, in: &transaction)
+            try Deleting.deleteRows([LeavingRow(live, version: max(version, last))], in: &transaction)
             return true
         }
     }
 
-    /// Deletes distinct samples because a peer deleted them, as ``delete(id:version:)`` does one by one. Takes the rows
-    /// from the points at which the samples were read, and writes each chunk once.
+    /// Deletes distinct samples because a peer deleted them, as ``delete(id:version:)`` does one by one, and the routes
+    /// of workouts. Takes the rows from the points at which the samples were read, and writes each chunk once.
     package mutating func delete(_ deletions: [(sample: Sample, version: Int64)]) throws {
         for deletion in deletions where deletion.version > Sample.versionLimit {
             throw ModelError.numberOutOfRange(field: "version")
         }
         try whole { transaction in
+            let routes = try Deleting.routes(
+                of: deletions.map(\.sample).filter { $0.type == .workout },
+                besides: Set(deletions.map(\.sample.id)), in: transaction)
             var gone = try PeerDeletions.takeRows(of: deletions.map(\.sample), in: &transaction)
             try IdentityIndex.indexingTogether(in: &transaction) { transaction in
                 for (sample, version) in deletions {
@@ -126,9 +127,6 @@ extension WriteTransaction {
                         in: &transaction)
                 }
             }
-            let routes = try Deleting.routes(
-                of: deletions.map(\.sample).filter { $0.type == .workout },
-                besides: Set(deletions.map(\.sample.id)), in: transaction)
             try Deleting.deleteRows(routes.map { LeavingRow($0) }, in: &transaction)
         }
     }
@@ -195,9 +193,13 @@ extension WriteTransaction {
     ///
     /// With a workout go its routes, unless another workout has them too.
     @discardableResult
-    public mutating func delete(id: SampleID) throws -> Bool {
+    public mutating func delete(id: SampleID) throws -> Bool { try delete(id: id, takesRoutes: true) }
+
+    /// Deletes the sample with an id, and the routes of a workout if that is wanted.
+    mutating func delete(id: SampleID, takesRoutes: Bool) throws -> Bool {
         guard let found = try SampleLookup.find(id, in: snapshot) else { return false }
-        return try Deleting.deleteLive(Deleting.withRoutes([found], in: self), in: &self) > 0
+        let leaving = takesRoutes ? try Deleting.withRoutes([found], in: self) : [found]
+        return try Deleting.deleteLive(leaving, in: &self) > 0
     }
 
     /// Deletes samples and returns their number. Peers are told, imported samples stay hidden, and routes go with their

@@ -59,7 +59,7 @@ public struct WorkoutRoute: Hashable, Sendable {
     public init(_ points: [Point]) { self.points = points }
 
     /// Checks that the points are places on the earth, at times that a store holds.
-    func validate() throws(ModelError) {
+    package func validate() throws(ModelError) {
         guard points.count <= WorkoutRoute.pointLimit else { throw .numberOutOfRange(field: "points of a route") }
         for point in points {
             guard point.time.isRepresentable else { throw .instantOutOfRange }

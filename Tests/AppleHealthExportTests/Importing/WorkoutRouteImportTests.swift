@@ -45,10 +45,24 @@ struct WorkoutRouteImportTests {
 
     private static let points = (10..<40).map { point($0) }.joined()
 
+    /// Bytes that come in pieces.
+    private struct Pieces: ByteSource {
+        var rest: ArraySlice<UInt8>
+        let length: Int
+
+        mutating func read(into buffer: inout [UInt8], atMost count: Int) -> Int {
+            let piece = rest.prefix(min(length, count))
+            rest = rest.dropFirst(piece.count)
+            buffer += piece
+            return piece.count
+        }
+    }
+
     /// Makes the folder of an export, and imports it, or the archive of it.
     @discardableResult
     private func take(
-        _ elements: [String], files: [String: String], isArchive: Bool = false, _ task: HealthImport = HealthImport()
+        _ elements: [String], files: [String: String], isArchive: Bool = false, _ task: HealthImport = HealthImport(),
+        quarantine: (HealthImport.QuarantinedPart) -> Void = { _ in }
     ) throws -> HealthImportReport {
         let path = bench.folder.path + "/\(UUID().uuidString)"
         if isArchive {
@@ -70,7 +84,7 @@ struct WorkoutRouteImportTests {
                 try Data(text.utf8).write(to: file)
             }
         }
-        return try task.run(path, into: bench.store)
+        return try task.run(path, into: bench.store, quarantine: quarantine)
     }
 
     @Test(
@@ -99,33 +113,34 @@ struct WorkoutRouteImportTests {
         #expect(try bench.samples(.workoutRoute).isEmpty)
     }
 
-    @Test("Damaged points are left out and counted as mended, and the others are kept")
+    @Test("A file with damaged points is quarantined with its workout kept, and an intact file brings the route")
     func damagedPoints() throws {
         let bad = [
             Self.point(11, "<ele>high</ele>"), Self.point(12).replacing("lat=\"47", with: "lat=\"97"),
             Self.point(13).replacing("</trkpt>", with: ""), Self.point(14).replacing("T06:00", with: "T06-00"),
             Self.point(15).replacing("lon=", with: "lan="),
         ]
+        for point in bad {
+            let text = point + Self.point(16)
+            let file = try #require(try RouteFile.read(Pieces(rest: Array(text.utf8)[...], length: 64)))
+            #expect(file.lost == 1 && file.points.count == (point.contains("high") ? 2 : 1))
+        }
+        var parts: [HealthImport.QuarantinedPart] = []
         let whole = Self.point(10) + bad.joined() + Self.point(16)
-        let report = try take([Self.workout(Self.route())], files: [Self.file: Self.gpx(whole + "<trkpt lat=\"4")])
-        #expect(report.inserted == 2 && report.mended == 1 && report.quarantined == 0)
-        let points = try #require(try bench.samples(.workoutRoute).first?.route?.points)
-        #expect(points.map(\.altitude) == [408.25, nil, 408.25])
+        var report = try take(
+            [Self.workout(Self.route())], files: [Self.file: Self.gpx(whole + "<trkpt lat=\"4")],
+            quarantine: {
+                parts.append($0)
+            })
+        #expect(report.inserted == 1 && report.mended == 0 && report.quarantined == 1)
+        #expect(parts.map(\.reason) == ["a route of it: 6 of its points are damaged"])
+        report = try take([Self.workout(Self.route())], files: [Self.file: Self.gpx(Self.points)])
+        #expect(report.inserted == 1 && report.unchanged == 1)
+        #expect(try bench.samples(.workoutRoute).first?.route?.points.count == 30)
     }
 
     @Test("Points are found wherever the pieces that are read begin", arguments: [1, 7, 100, 65_536])
     func pieces(_ length: Int) throws {
-        struct Pieces: ByteSource {
-            var rest: ArraySlice<UInt8>
-            let length: Int
-
-            mutating func read(into buffer: inout [UInt8], atMost count: Int) -> Int {
-                let piece = rest.prefix(min(length, count))
-                rest = rest.dropFirst(piece.count)
-                buffer += piece
-                return piece.count
-            }
-        }
         let bytes = Array(Self.gpx(Self.points).utf8)
         let file = try #require(try RouteFile.read(Pieces(rest: bytes[...], length: length)))
         #expect(file.points.count == 30 && file.lost == 0)
@@ -158,6 +173,52 @@ struct WorkoutRouteImportTests {
         report = try take(
             [Self.workout(Self.route(), source: "Other")], files: ["a/route_1.gpx": gpx, "b/route_1.gpx": gpx])
         #expect(report.inserted == 1 && report.keptOut["WorkoutRoute"]?.count == 3)
+    }
+
+    @Test("A file that several routes name is read once, and a route without points is none, whatever is wrong with it")
+    func sharedFile() throws {
+        let route = Self.route()
+        var report = try take([Self.workout(route + route + route)], files: [Self.file: Self.gpx(Self.points)])
+        #expect(report.inserted == 2 && report.keptOut["WorkoutRoute"]?.count == 2)
+        let damaged = route.replacing("startDate=\"2024", with: "startDate=\"20x4")
+        report = try take([Self.workout(damaged)], files: [:])
+        #expect(report.quarantined == 0 && report.keptOut["WorkoutRoute"]?.count == 1)
+        report = try take([Self.workout(damaged)], files: [Self.file: Self.gpx(Self.points)])
+        #expect(report.quarantined == 1 && report.inserted == 0)
+    }
+
+    @Test("A route that the phone wrote belongs to the workout of the watch that holds it")
+    func ofAnotherSource() throws {
+        let route = Self.route().replacing("sourceName=\"Watch\"", with: "sourceName=\"Phone\"")
+        _ = try take([Self.workout(route)], files: [Self.file: Self.gpx(Self.points)])
+        let run = try #require(try bench.samples(.workout).first)
+        #expect(try bench.store.blockingRead { try $0.routes(of: run) }.count == 1)
+        let path = bench.folder.path + "/out.zip"
+        #expect(try HealthExport().write(bench.store, to: path).detailsLost == 0)
+        let second = try ImportBench()
+        #expect(try HealthImport().run(path, into: second.store).inserted == 2)
+        try bench.store.write { _ = try $0.delete(id: run.id) }
+        #expect(try bench.samples(.workoutRoute).isEmpty)
+    }
+
+    @Test(
+        "An import that was interrupted starts over when the files of its routes have changed",
+        arguments: [true, false])
+    func resumed(_ isFolderFirst: Bool) throws {
+        let path = bench.folder.path + "/export"
+        let gpx = URL(fileURLWithPath: path + "/" + Self.file)
+        try FileManager.default.createDirectory(at: gpx.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data(Self.gpx(Self.points).utf8).write(to: gpx)
+        let xml = path + "/export.xml"
+        try Data(Export.document([Self.workout(Self.route()), Export.steps("12", day: 1)]).utf8)
+            .write(to: URL(fileURLWithPath: xml))
+        func mark(_ path: String) throws -> String { try #require(try ExportFile(path).fingerprint) }
+        let marks = [try mark(path), try mark(xml)]
+        #expect(marks[0] != marks[1])
+        try Data(Self.gpx(Self.point(10)).utf8).write(to: gpx)
+        #expect(try mark(path) != marks[0] && mark(xml) == marks[1])
+        for place in isFolderFirst ? [path, xml] : [xml, path] { _ = try HealthImport().run(place, into: bench.store) }
+        #expect(try bench.samples(.workoutRoute).count == 1 && bench.samples(.stepCount).count == 1)
     }
 
     @Test("A file that cannot be read is quarantined, and the workout is kept")
@@ -219,14 +280,14 @@ struct WorkoutRouteImportTests {
         }
     }
 
-    @Test("A route without a workout is written as a record, and counted as lost")
+    @Test("A route without a workout is counted as lost, unless an export is exact")
     func orphan() throws {
         let point = WorkoutRoute.Point(at: Instant("2024-05-01T06:00:00Z")!, latitude: 1, longitude: 2)
         var route = try #require(Sample(route: WorkoutRoute([point]), source: Source(name: "Watch")))
         route.origin = .imported
         try bench.store.write { [route] in _ = try $0.save(route) }
         let report = try HealthExport().write(bench.store, to: bench.folder.path + "/out.zip")
-        #expect(report.samples == 1 && report.detailsLost == 1)
+        #expect(report.samples == 0 && report.detailsLost == 1)
         var task = HealthExport()
         task.isExact = true
         let path = bench.folder.path + "/exact.xml"

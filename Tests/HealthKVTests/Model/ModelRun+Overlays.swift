@@ -49,7 +49,8 @@ extension ModelRun {
         guard var held = anyImported() else { return }
         try expect(try txn.hide(id: held.id), "an imported sample was not hidden")
         note("hide \(brief(held))")
+        let routes = model.withRoutes([held]).dropFirst().map(ReferenceModel.asDeleted)
         held.version = Sample.versionLimit
-        try bury(txn, [held])
+        try bury(txn, [held] + routes)
     }
 }

@@ -297,21 +297,34 @@ struct ReferenceModel {
     /// Samples that are deleted, and the routes that go with the workouts among them.
     func withRoutes(_ samples: [Sample]) -> [Sample] {
         let leaving = Set(samples.map(\.id))
-        func belongs(_ route: Sample, to workout: Sample) -> Bool {
-            let (left, right) = (route.source, workout.source)
-            let isOne =
-                left.bundle.isEmpty || right.bundle.isEmpty
-                ? Array(left.name.utf8) == Array(right.name.utf8) : Array(left.bundle.utf8) == Array(right.bundle.utf8)
-            if route.end < workout.start || workout.end < route.start { return false }
-            let isMoment = route.start == route.end || workout.start == workout.end
-            return isOne && (isMoment || route.end > workout.start && workout.end > route.start)
-        }
         let routes = live.values.filter { route in
             guard route.type == .workoutRoute, !leaving.contains(route.id) else { return false }
-            let workouts = live.values.filter { $0.type == .workout && belongs(route, to: $0) }
-            return workouts.contains { leaving.contains($0.id) } && workouts.allSatisfy { leaving.contains($0.id) }
+            let holders = live.values.filter { $0.type == .workout && holds($0, halfOf: route) }
+            let own = holders.filter { isOneApp($0.source, route.source) }
+            let workouts = own.isEmpty ? holders : own
+            return !workouts.isEmpty && workouts.allSatisfy { leaving.contains($0.id) }
         }
         return samples + routes.sorted { $0.id < $1.id }
+    }
+
+    private func isOneApp(_ left: Source, _ right: Source) -> Bool {
+        if left.bundle.isEmpty || right.bundle.isEmpty { return Array(left.name.utf8) == Array(right.name.utf8) }
+        return Array(left.bundle.utf8) == Array(right.bundle.utf8)
+    }
+
+    /// Whether a workout lasts for at least half of a route, in 128 bits. One without an end lasts for its duration.
+    private func holds(_ workout: Sample, halfOf route: Sample) -> Bool {
+        func end(_ sample: Sample) -> Int128 {
+            let start = Int128(sample.start.nanoseconds)
+            guard sample.isOpenEnded else { return Int128(sample.end.nanoseconds) }
+            guard sample.type == .workout, let seconds = try? sample.quantity.value(in: .second), seconds > 0,
+                seconds < 1e8
+            else { return start }
+            let end = start + Int128(seconds * 1e9)
+            return end > Int128(Int64.max) ? start : end
+        }
+        let (from, to) = (Int128(max(workout.start, route.start).nanoseconds), min(end(workout), end(route)))
+        return from <= to && 2 * (to - from) >= end(route) - Int128(route.start.nanoseconds)
     }
 
     /// Takes a live sample away and leaves a tombstone under its id and its sync identifier.

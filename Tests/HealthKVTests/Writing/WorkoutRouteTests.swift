@@ -23,18 +23,24 @@ struct WorkoutRouteTests {
         return try #require(Sample(route: WorkoutRoute(points), source: source ?? watch))
     }
 
-    @Test("A workout has the routes of its source that overlap it, also if one of both knows the name of the app alone")
+    @Test("A route belongs to the workouts that hold at least half of it, of its own source if there are such")
     func found() throws {
         let bare = Source(name: "Watch")
         try withStore { store in
             let (run, other) = (workout(0..<30), workout(0..<30, Source(bundle: "com.example.run", name: "Run")))
+            var open = workout(100..<130)
+            (open.end, open.quantity) = (.distantFuture, Quantity(10, .minute))
+            // One, its own app by name alone, a half, too little, another app, a moment at the end, a phone's.
             let routes = [
-                try route(1..<29), try route(29..<40, bare), try route(30..<40), try route(2..<5, other.source),
-                try route(30..<31),
+                try route(1..<29), try route(25..<30, bare), try route(20..<41), try route(20..<42),
+                try route(2..<5, other.source), try route(30..<31), try route(3..<9, Source(name: "Phone")),
+                try route(102..<104), try route(109..<140),
             ]
-            _ = try store.write { try $0.save([run, other] + routes) }
-            let found = try store.read { txn in try [run, other, routes[0]].map { try txn.routes(of: $0) } }
-            #expect(found.map { $0.map(\.id) } == [[routes[0].id, routes[1].id, routes[4].id], [routes[3].id], []])
+            _ = try store.write { [open] in try $0.save([run, other, open] + routes) }
+            let asked = [run, other, open, routes[0]]
+            let found = try store.read { txn in try asked.map { try txn.routes(of: $0) } }
+            let places = found.map { $0.compactMap { one in routes.firstIndex { $0.id == one.id } } }
+            #expect(places == [[0, 6, 2, 1, 5], [4, 6], [7], []])
             #expect(found[0].first?.route?.points.count == 28)
             #expect(try store.read { try $0.sample(id: run.id) }?.route == nil)
             try store.expectClean()
@@ -44,14 +50,16 @@ struct WorkoutRouteTests {
     @Test("With a workout go its routes, but not those that another workout has too", arguments: 0..<4)
     func deleted(_ door: Int) throws {
         try withStore { store in
-            let (run, walk) = (workout(0..<30), workout(20..<60))
-            let (own, shared, later) = (try route(1..<10), try route(11..<29), try route(40..<50))
-            _ = try store.write { try $0.save([run, walk, own, shared, later]) }
-            try store.write { txn in
+            var (run, walk) = (workout(0..<30), workout(20..<60))
+            (run.origin, walk.origin) = (.imported, .imported)
+            // The path of the run goes on for a moment when the walk has begun.
+            let (own, shared, later) = (try route(1..<22), try route(21..<29), try route(40..<50))
+            _ = try store.write { [run, walk] in try $0.save([run, walk, own, shared, later]) }
+            try store.write { [run] txn in
                 switch door {
                 case 0: #expect(try txn.delete(id: run.id))
                 case 1: #expect(try txn.delete(.ids([run.id])) == 2)
-                case 2: #expect(try txn.delete(id: run.id, version: 1))
+                case 2: #expect(try txn.hide(id: run.id))
                 default:
                     let stored = try #require(try txn.sample(id: run.id))
                     try txn.delete([(stored, 1)])
@@ -61,8 +69,22 @@ struct WorkoutRouteTests {
                 try store.read { Set(try $0.samples(of: .workoutRoute).map(\.id)) }
             }
             #expect(try left() == [shared.id, later.id])
-            try store.write { _ = try $0.delete(id: walk.id) }
+            try store.write { [walk] in _ = try $0.delete(id: walk.id) }
             #expect(try left().isEmpty)
+            try store.expectClean()
+        }
+    }
+
+    @Test("What a sync only guesses to be gone, and what undoing takes back, leaves the route alone")
+    func left() throws {
+        try withStore { store in
+            let (run, path) = (workout(0..<30), try route(1..<29))
+            _ = try store.write { try $0.save([run, path]) }
+            try store.write { _ = try $0.delete(id: run.id, version: 0) }
+            #expect(try store.read { try $0.sample(id: path.id) } != nil)
+            let others = [workout(50..<60), try route(51..<59)]
+            let token = try store.write { txn in try txn.recordingUndo { _ = try $0.save(others) } }
+            #expect(try store.write { try $0.undo(token) } == UndoReport(undeleted: 0, deleted: 2, left: 0))
             try store.expectClean()
         }
     }

@@ -14,6 +14,7 @@ import copy
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -277,6 +278,66 @@ def kept_out(context, fault):
                              if found.get(name, 0) < count and not (name == "WorkoutRoute" and name not in found)]
 
 
+ROUTE = re.compile(rb'<FileReference path="/(workout-routes/[^"]*)"')
+
+
+def route_file(rng):
+    """Returns a GPX file and the points that an import reads from it, as `dump` prints them."""
+    text, points = '<?xml version="1.0"?>\n<gpx version="1.1"><metadata><time>2024-01-01T00:00:00Z</time></metadata>', []
+    start, step = rng.randrange(50_000), rng.choice((1, 1, 5))
+    text += "<trk><trkseg>\n"
+    for number in range(rng.randrange(1, 200)):
+        second = start + number * step
+        at = f"2022-03-{1 + second // 86_400 % 28:02}T{second // 3_600 % 24:02}:{second // 60 % 60:02}:{second % 60:02}Z"
+        lat, lon = (f"{rng.uniform(-limit, limit):.{rng.choice((6, 7))}f}" for limit in (90, 180))
+        extensions = [(name, f"{rng.uniform(0, 300):.6f}") for name in ("speed", "course", "hAcc", "vAcc")
+                      if rng.random() < 0.8]
+        ele = f"{rng.uniform(-400, 8_000):.6f}" if rng.random() < 0.9 else None
+        text += f'<trkpt lon="{lon}" lat="{lat}">' + (f"<ele>{ele}</ele>" if ele else "") + f"<time>{at}</time>"
+        if extensions:
+            text += "<extensions>" + "".join(f"<{name}>{value}</{name}>" for name, value in extensions) + "</extensions>"
+        text += "</trkpt>\n"
+        known = {name: float(value) for name, value in extensions}
+        point = [at, float(lat), float(lon), float(ele) if ele else None]
+        point += [known.get(name) for name in ("hAcc", "vAcc", "speed", "course")]
+        while point[-1] is None:
+            point.pop()
+        points.append(point)
+    return (text + "</trkseg></trk></gpx>\n").encode(), points
+
+
+@check("a", "routes have the points of their files, an export gives them again, and no second import adds one",
+       "dropped", "point")
+def routes(context, fault):
+    file, _ = context.file(context.options.records)
+    rng, data = context.random("routes"), file.read_bytes()
+    names = [name.decode() for name in ROUTE.findall(data)]
+    if not names:
+        return ["the generated file has no routes"]
+    made = {name: route_file(rng) for name in dict.fromkeys(names)}
+    wanted = [copy.deepcopy(made[name][1]) for name in names]
+    if fault == "dropped":
+        wanted.pop()
+    elif fault == "point":
+        wanted[-1][-1][1] += 1e-6
+    archive, out, problems = context.path("routes.zip"), context.path("again.zip"), []
+    generate.write_zip(archive, lambda write: write(data), companions={name: text for name, (text, _) in made.items()})
+    store, other = context.path("store"), context.path("other")
+    run, counts = context.take(store, archive)
+    problems += clean_run(run) + well_counted(counts)
+    run, again = context.take(store, archive)
+    problems += clean_run(run) + ([] if again.get("inserted") == 0 else [f"again: {again.get('inserted')} inserted"])
+    problems += clean_run(context.run("export", store, out)) + clean_run(context.take(other, out)[0])
+    for name, place in (("imported", store), ("exported", other)):
+        run = context.run("dump", place)
+        found = [json.loads(line)["route"] for line in run.out.split("\n") if '"HKWorkoutRouteTypeIdentifier"' in line]
+        found = [[[float(part) if isinstance(part, int) else part for part in point] for point in one] for one in found]
+        problems += clean_run(run)
+        if sorted(map(json.dumps, found)) != sorted(map(json.dumps, wanted)):
+            problems.append(f"{name}: {len(found)} routes are not the {len(wanted)} of the files")
+    return problems
+
+
 RINGS = (("activeEnergyBurned", "HKQuantityTypeIdentifierActiveEnergyBurned", None),
          ("appleMoveTime", "HKQuantityTypeIdentifierAppleMoveTime", "min"),
          ("appleExerciseTime", "HKQuantityTypeIdentifierAppleExerciseTime", "min"),
@@ -461,7 +522,7 @@ def judge_variant(context, base, number, variant, fault=None):
 def odd_kinds(counts):
     """Whether something was kept out of a kind that exports do not have: an element whose name was damaged."""
     known = {"ClinicalRecord", "Audiogram", "VisionPrescription", "ActivitySummary", "Me", "ExportDate",
-             "MetadataEntry of Correlation", "text behind the root"}
+             "MetadataEntry of Correlation", "text behind the root", "WorkoutRoute"}
     return any(entry.get("kind") not in known for entry in counts.get("kept_out", []))
 
 

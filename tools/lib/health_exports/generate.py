@@ -719,14 +719,14 @@ COMPANIONS = {
 DOUBLE = b"\x00\x05\x16\x07\x00\x02\x00\x00Mac OS X        " + b"\x00" * 40 + b"<HealthData"
 
 
-def write_zip(path, body, main="export.xml", deflates=True):
+def write_zip(path, body, main="export.xml", deflates=True, companions=COMPANIONS):
     """Writes an archive; `body` writes the main file with the function that it is given. Returns what it returns."""
     method = zipfile.ZIP_DEFLATED if deflates else zipfile.ZIP_STORED
     with open(path, "wb") as file, zipfile.ZipFile(Unseekable(file), "w", method) as archive:
         folder = "apple_health_export/"
         archive.writestr("__MACOSX/._apple_health_export", DOUBLE)
         archive.writestr(f"__MACOSX/{folder}._{main}", DOUBLE)
-        for name, data in COMPANIONS.items():
+        for name, data in companions.items():
             archive.writestr(folder + name, data)
         with archive.open(folder + main, "w", force_zip64=True) as entry:
             result = body(entry.write)
