@@ -268,6 +268,13 @@ final class Site {
     /// The samples of others in HealthKit that the store must hold, too.
     func wanted() throws -> [SimulatedSample] { try foreign { imports($0, try Instant($1.start)) } }
 
+    /// When the first of the others' steps starts that HealthKit shows within the horizon; `nil` if it shows none.
+    func earliestStep() throws -> Instant? {
+        guard let health, let app else { return nil }
+        let steps = health.contents(of: SampleType.stepCount.identifier).filter { $0.source != app.bundle }
+        return try steps.map { try Instant($0.start) }.filter { imports(.stepCount, $0) }.min()
+    }
+
     private func foreign(
         where isMeant: (SampleType, SimulatedSample) throws -> Bool
     ) rethrows -> [SimulatedSample] {

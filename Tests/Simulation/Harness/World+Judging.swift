@@ -236,6 +236,10 @@ extension World {
             found.append("HealthKit \(site.number) holds \(id), which nobody wrote")
         }
         let foreign = Set(try site.wanted().map { "\($0.uuid.uuidString.lowercased()) \($0.value)" })
+        // Where a deletion was purged, the absence of a step proves something only if an earlier one is shown, and the
+        // earlier ones lie before the horizon.
+        let isUntold = counts["purge", default: 0] > 0 && site.stepsFrom != nil
+        let proving = isUntold ? try site.earliestStep() ?? .distantFuture : .distantPast
         let imported = try site.store.read { txn in
             try (types + [.stepCount]).flatMap { try txn.samples(SampleQuery($0, includeShadowed: true)) }
                 .filter { sample in
@@ -243,7 +247,8 @@ extension World {
                     // The store keeps samples that another store delivered, even if its own HealthKit lacks them: the
                     // other store's HealthKit may hold them, and a deletion purged before any store read it is unknown.
                     let link = try txn.link(peer: Site.healthName, sample: sample.id)
-                    return link?.isFromElsewhere != true
+                    let isUnproved = sample.type == .stepCount && sample.start < proving
+                    return link?.isFromElsewhere != true && !isUnproved
                         || foreign.contains("\(sample.id.description.lowercased()) \(sample.importedValue)")
                 }
                 .map { "\($0.id.description.lowercased()) \($0.importedValue)" }
