@@ -88,8 +88,7 @@ struct ExportFile {
         let folder = ExportFile.folder(of: main.name)
         for entry in entries where entry.offset != main.offset {
             if ExportFile.isRoute(entry.name) {
-                let name = entry.name.hasPrefix(folder) ? String(entry.name.dropFirst(folder.count)) : entry.name
-                routes.add(name, RouteFiles.File(bytes: entry.size) { try archive.source(of: entry) })
+                routes.add(entry.name, in: folder, RouteFiles.File(bytes: entry.size) { try archive.source(of: entry) })
             } else if let kind = ExportFile.kind(of: entry.name) {
                 others.append((kind, entry.size))
             }
@@ -128,9 +127,7 @@ struct ExportFile {
         }
         guard let main else { throw HealthImportError.noExport }
         let (folder, routes) = (ExportFile.folder(of: main), RouteFiles())
-        for (name, file) in found {
-            routes.add(name.hasPrefix(folder) ? String(name.dropFirst(folder.count)) : name, file)
-        }
+        for (name, file) in found { routes.add(name, in: folder, file) }
         let xml = path + "/" + main
         let source = try FileSource(path: xml)
         self.init(

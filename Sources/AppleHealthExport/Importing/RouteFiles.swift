@@ -17,9 +17,9 @@ final class RouteFiles {
 
     /// Adds a file.
     ///
-    /// - Parameter name: its path from the folder of the export's XML.
-    func add(_ name: String, _ file: File) {
-        let name = RouteFiles.bare(name)
+    /// - Parameter folder: the folder of the export's XML, from which workouts name their files.
+    func add(_ name: String, in folder: String, _ file: File) {
+        let name = RouteFiles.bare(name.hasPrefix(folder) ? String(name.dropFirst(folder.count)) : name)
         guard files[name] == nil else {
             repeated.append(file.bytes)
             return

@@ -132,9 +132,10 @@ public struct HealthExport: Sendable {
         _ body: ([UInt8], Int) throws -> Void
     ) throws -> Int {
         var writer = ObservationWriter(offset: secondsFromGMT, subject: subject, pageSize: pageSize)
-        try forEachSample(in: transaction) { sample in
-            // Its members stand for it. A route has no form as an Observation.
-            if sample.type.kind == .correlation || sample.type == .workoutRoute { return }
+        // A route has no form as an Observation.
+        try forEachSample(in: transaction, besides: .workoutRoute) { sample in
+            // Its members stand for it.
+            if sample.type.kind == .correlation { return }
             if let panel = try bloodPressure(of: sample, in: transaction) {
                 // The panel stands where its systolic value does.
                 if panel.systolic.id == sample.id {
@@ -192,8 +193,8 @@ public struct HealthExport: Sendable {
         var groups: [SampleGroup] = []
         var known: Set<SampleGroup> = []
         var written: Set<SampleID> = []
-        try forEachSample(in: transaction) { sample in
-            if sample.type == .workoutRoute { return }
+        // Routes stand within their workouts.
+        try forEachSample(in: transaction, besides: .workoutRoute) { sample in
             let isCorrelation = sample.type.kind == .correlation
             if !isCorrelation {
                 let routes = try transaction.routes(of: sample).filter {
@@ -251,12 +252,12 @@ public struct HealthExport: Sendable {
 
     private var wanted: WantedRecords { WantedRecords(types: types, sources: sources, range: range) }
 
-    /// Calls `body` with all wanted samples, by type and time.
+    /// Calls `body` with all wanted samples, by type and time, but those of one type.
     private func forEachSample(
-        in transaction: borrowing ReadTransaction, _ body: (Sample) throws -> Void
+        in transaction: borrowing ReadTransaction, besides left: SampleType? = nil, _ body: (Sample) throws -> Void
     ) throws {
         let wanted = wanted
-        for type in try transaction.typesWithSamples().sorted() where wanted.includes(type) {
+        for type in try transaction.typesWithSamples().sorted() where wanted.includes(type) && type != left {
             try forEachSample(of: type, in: transaction, body)
         }
     }
