@@ -49,7 +49,7 @@ struct Settings {
           --writes N         how many durable single writes (20000); a tenth as many edits and deletions
           --batch N          rows of a batch, each committed durably (50000)
           --seed N           seed of the history (1)
-          --short            a million samples of profile plain, each work once, in about two minutes
+          --short            a million samples of profile plain, each work once, in two to five minutes
 
         works: \(Work.allCases.map(\.rawValue).joined(separator: ", "))
         """
