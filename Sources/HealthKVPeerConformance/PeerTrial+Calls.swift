@@ -49,6 +49,23 @@ extension PeerTrial {
         throw Violation("its enumeration has no end")
     }
 
+    /// Returns the outlines of all live samples of a window, page by page, each once.
+    func outlineAll(
+        _ type: SampleType, _ window: TimeRange, limit: Int
+    ) async throws -> [SampleOutline] {
+        var all: [SampleOutline] = []
+        var cursor: [UInt8]?
+        for _ in 0..<10_000 {
+            let page = try await peer.outline(
+                EnumerationRequest(type: type, window: window, cursor: cursor, limit: limit))
+            // The end of a page may appear again.
+            all += page.samples.filter { new in !all.contains { $0.idAtPeer == new.idAtPeer } }
+            cursor = page.cursor
+            if cursor == nil { return all }
+        }
+        throw Violation("its outline has no end")
+    }
+
     /// Pushes valid operations in one call and in order, and demands that each is completed.
     @discardableResult
     func push(_ kinds: PushOperation.Kind...) async throws -> [PushOutcome] { try await push(kinds) }

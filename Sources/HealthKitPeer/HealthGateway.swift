@@ -21,7 +21,11 @@ protocol HealthGateway: Sendable {
     /// Returns the samples that start in a window, the latest first: all of them, or those with some sync identifiers.
     func latest(
         of type: SampleType, in window: TimeRange, named identifiers: Set<String>?, limit: Int
-    ) async throws(GatewayError) -> LatestSamples
+    ) async throws(GatewayError) -> LatestSamples<PulledSample>
+    /// Returns outlines of the samples that ``latest(of:in:named:limit:)`` returns.
+    func latestOutlines(
+        of type: SampleType, in window: TimeRange, named identifiers: Set<String>?, limit: Int
+    ) async throws(GatewayError) -> LatestSamples<SampleOutline>
     /// Returns this app's samples of a type in HealthKit that have some sync identifiers.
     func held(_ identifiers: Set<String>, of type: SampleType) async throws(GatewayError) -> [HeldSample]
     /// Saves a whole shipment or nothing. Returns the new UUIDs, in the order of its samples.
@@ -52,9 +56,9 @@ protocol HealthGateway: Sendable {
 }
 
 /// Samples that HealthKit returned, the latest first.
-struct LatestSamples {
+struct LatestSamples<Item> {
     /// The samples that the engine takes. The parts of a workout come with the workout and are not among them.
-    var samples: [PulledSample]
+    var samples: [Item]
     /// How many samples HealthKit returned.
     var count: Int
     /// The earliest start among all samples that HealthKit returned.

@@ -98,7 +98,23 @@ struct HealthKitGateway: HealthGateway {
 
     func latest(
         of type: SampleType, in window: TimeRange, named identifiers: Set<String>?, limit: Int
-    ) async throws(GatewayError) -> LatestSamples {
+    ) async throws(GatewayError) -> LatestSamples<PulledSample> {
+        try await latest(type, window, identifiers, limit) { try await pulled($0, type) }
+    }
+
+    func latestOutlines(
+        of type: SampleType, in window: TimeRange, named identifiers: Set<String>?, limit: Int
+    ) async throws(GatewayError) -> LatestSamples<SampleOutline> {
+        try await latest(type, window, identifiers, limit) { found in
+            var reader = SampleReader(gateway: self, type: type)
+            return found.compactMap { reader.outline(of: $0) }
+        }
+    }
+
+    private func latest<Item>(
+        _ type: SampleType, _ window: TimeRange, _ identifiers: Set<String>?, _ limit: Int,
+        _ read: ([HKSample]) async throws -> [Item]
+    ) async throws(GatewayError) -> LatestSamples<Item> {
         let healthType = try healthType(type)
         var predicate = HKQuery.predicateForSamples(
             withStart: date(window.from), end: date(window.to), options: .strictStartDate)
@@ -112,8 +128,8 @@ struct HealthKitGateway: HealthGateway {
                 predicates: [.sample(type: healthType, predicate: predicate)],
                 sortDescriptors: [SortDescriptor(\HKSample.startDate, order: .reverse)], limit: limit)
             let found = try await descriptor.result(for: store)
-            let earliest = try found.map(\.startDate).min().map { try Instant($0) }
-            return LatestSamples(samples: try await pulled(found, type), count: found.count, earliest: earliest)
+            let earliest = try found.lazy.map(\.startDate).min().map { try Instant($0) }
+            return LatestSamples(samples: try await read(found), count: found.count, earliest: earliest)
         } catch {
             throw GatewayError(error)
         }

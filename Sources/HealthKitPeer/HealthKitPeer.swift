@@ -72,23 +72,40 @@ public struct HealthKitPeer: DatabasePeer {
         do { return try await gateway.changes(request) } catch { throw PeerError(error) }
     }
 
-    /// Returns a page of the live samples in a window. HealthKit returns the latest samples up to a date, and the
-    /// cursor is that date. Samples with the same start are never separated.
+    /// Returns a page of the live samples in a window.
     public func enumerate(_ request: EnumerationRequest) async throws(PeerError) -> EnumerationPage {
+        let page = try await page(request) { (window, limit) throws(GatewayError) in
+            try await gateway.latest(of: request.type, in: window, named: request.syncIdentifiers, limit: limit)
+        }
+        return EnumerationPage(samples: page.samples, cursor: page.cursor)
+    }
+
+    /// Returns a page of the live samples in a window without their content: no values, metadata or devices are read.
+    public func outline(_ request: EnumerationRequest) async throws(PeerError) -> OutlinePage {
+        let page = try await page(request) { (window, limit) throws(GatewayError) in
+            try await gateway.latestOutlines(
+                of: request.type, in: window, named: request.syncIdentifiers, limit: limit)
+        }
+        return OutlinePage(samples: page.samples, cursor: page.cursor)
+    }
+
+    /// Returns a page of the latest samples in a window. HealthKit returns the latest samples up to a date, and the
+    /// cursor is that date. Samples with the same start are never separated.
+    private func page<Item>(
+        _ request: EnumerationRequest,
+        _ read: (TimeRange, _ limit: Int) async throws(GatewayError) -> LatestSamples<Item>
+    ) async throws(PeerError) -> (samples: [Item], cursor: [UInt8]?) {
         var window = request.window
         if let cursor = request.cursor { window.to = min(window.to, try Self.instant(cursor)) }
         var limit = max(1, request.limit)
         do {
             while true {
-                let latest = try await gateway.latest(
-                    of: request.type, in: window, named: request.syncIdentifiers, limit: limit)
-                guard latest.count >= limit, let earliest = latest.earliest else {
-                    return EnumerationPage(samples: latest.samples, cursor: nil)
-                }
+                let latest = try await read(window, limit)
+                guard latest.count >= limit, let earliest = latest.earliest else { return (latest.samples, nil) }
                 // Dates are exact to about 100 ns. A cursor one microsecond later includes all samples with the same
                 // start again.
                 let next = earliest + 1_000
-                if next < window.to { return EnumerationPage(samples: latest.samples, cursor: Self.cursor(next)) }
+                if next < window.to { return (latest.samples, Self.cursor(next)) }
                 limit *= 2
             }
         } catch {

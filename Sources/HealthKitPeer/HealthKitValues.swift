@@ -202,8 +202,21 @@ struct SampleReader {
     /// comes with another sample.
     mutating func pulled(_ sample: HKSample, _ group: String?) -> PulledSample? {
         let writer = writer(of: sample)
-        if writer.isOwn, type.kind == .correlation || sample.metadata?[OwnKey.workout] != nil { return nil }
+        if comesWithAnother(sample, writer) { return nil }
         return ours(sample, writer.source, group).map { PulledSample($0, isOwn: writer.isOwn) }
+    }
+
+    /// Returns the outline of a sample that ``pulled(_:_:)`` would return.
+    mutating func outline(of sample: HKSample) -> SampleOutline? {
+        let writer = writer(of: sample)
+        guard !comesWithAnother(sample, writer), unit != nil, let start = try? Instant(sample.startDate) else {
+            return nil
+        }
+        return SampleOutline(idAtPeer: SampleID(sample.uuid), start: start, isOwn: writer.isOwn)
+    }
+
+    private func comesWithAnother(_ sample: HKSample, _ writer: KnownSource) -> Bool {
+        writer.isOwn && (type.kind == .correlation || sample.metadata?[OwnKey.workout] != nil)
     }
 
     private mutating func ours(_ sample: HKSample, _ source: Source, _ group: String?) -> Sample? {

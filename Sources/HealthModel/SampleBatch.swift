@@ -190,11 +190,15 @@ public struct SampleBatch: Sendable {
     /// Returns the number of a sample's kind if it is among the first few kinds. Most batches have few kinds, and
     /// hashing one costs more than these comparisons.
     private func kindAmongFew(of sample: Sample, _ origin: Sample.Origin, _ device: Device?) -> Int? {
-        (0..<min(kinds.count, SampleBatch.fewKinds)).first { number in
-            kinds[number].type == sample.type && kinds[number].unit == sample.quantity.unit
-                && kinds[number].origin == origin && kinds[number].isUserEntered == sample.isUserEntered
-                && kinds[number].source == sample.source && kinds[number].device == device
+        // A loop and no closure, which would copy the sample and count its references.
+        for number in 0..<min(kinds.count, SampleBatch.fewKinds)
+        where kinds[number].source == sample.source && kinds[number].type == sample.type
+            && kinds[number].unit == sample.quantity.unit && kinds[number].origin == origin
+            && kinds[number].isUserEntered == sample.isUserEntered && kinds[number].device == device
+        {
+            return number
         }
+        return nil
     }
 
     private static let fewKinds = 8

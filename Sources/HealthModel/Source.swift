@@ -4,34 +4,76 @@
 /// is part of the revision, like version, product and system. Sources without a bundle are the same if their names are
 /// equal. See ``identity``.
 public struct Source: Hashable, Sendable {
+    /// The fields are in one place for all copies: many samples have the same source, and to copy one counts one
+    /// reference instead of five.
+    private var shared: Shared
+
+    private struct Fields: Sendable, Hashable {
+        var bundle: String
+        var name: String
+        var version: String?
+        var product: String?
+        var system: String?
+    }
+
+    private final class Shared: Sendable {
+        let fields: Fields
+
+        init(_ fields: Fields) { self.fields = fields }
+    }
+
+    private var fields: Fields {
+        get { shared.fields }
+        set { shared = Shared(newValue) }
+    }
+
     /// The bundle identifier; empty if unknown (an export contains names only).
-    public var bundle: String
+    public var bundle: String {
+        get { shared.fields.bundle }
+        set { fields.bundle = newValue }
+    }
+
     /// The display name of the app or the device.
-    public var name: String
+    public var name: String {
+        get { shared.fields.name }
+        set { fields.name = newValue }
+    }
+
     /// The version of the app that wrote the sample.
-    public var version: String?
+    public var version: String? {
+        get { shared.fields.version }
+        set { fields.version = newValue }
+    }
+
     /// The product type of the device, such as `iPhone17,1`.
-    public var product: String?
+    public var product: String? {
+        get { shared.fields.product }
+        set { fields.product = newValue }
+    }
+
     /// The version of the operating system.
-    public var system: String?
+    public var system: String? {
+        get { shared.fields.system }
+        set { fields.system = newValue }
+    }
 
     /// Creates a source; leave unknown fields out.
     public init(
         bundle: String = "", name: String, version: String? = nil, product: String? = nil, system: String? = nil
     ) {
-        self.bundle = bundle
-        self.name = name
-        self.version = version
-        self.product = product
-        self.system = system
+        shared = Shared(Fields(bundle: bundle, name: name, version: version, product: product, system: system))
     }
 
     /// Compares texts byte by byte, as on disk: composed and decomposed letters differ.
     public static func == (left: Source, right: Source) -> Bool {
-        isSameText(left.bundle, right.bundle) && isSameText(left.name, right.name)
+        if left.shared === right.shared { return true }
+        let (left, right) = (left.shared.fields, right.shared.fields)
+        return isSameText(left.bundle, right.bundle) && isSameText(left.name, right.name)
             && isSameText(left.version, right.version) && isSameText(left.product, right.product)
             && isSameText(left.system, right.system)
     }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(shared.fields) }
 
     /// A placeholder for the app that links the store: saving replaces it with the source with which the store was
     /// opened.
@@ -84,22 +126,78 @@ public struct SourceIdentity: Hashable, Sendable, Codable, Comparable {
 
 /// The hardware that measured a sample, as HealthKit describes it. Every field may be missing.
 public struct Device: Hashable, Sendable, Codable {
+    /// The fields are in one place for all copies: many samples have the same device.
+    private var shared: Shared
+
+    private struct Fields: Sendable, Hashable, Codable {
+        var name: String?
+        var manufacturer: String?
+        var model: String?
+        var hardwareVersion: String?
+        var firmwareVersion: String?
+        var softwareVersion: String?
+        var localIdentifier: String?
+        var udiDeviceIdentifier: String?
+    }
+
+    private final class Shared: Sendable {
+        let fields: Fields
+
+        init(_ fields: Fields) { self.fields = fields }
+    }
+
+    private var values: Fields {
+        get { shared.fields }
+        set { shared = Shared(newValue) }
+    }
+
     /// The name that the owner gave the device.
-    public var name: String?
+    public var name: String? {
+        get { shared.fields.name }
+        set { values.name = newValue }
+    }
+
     /// The manufacturer.
-    public var manufacturer: String?
+    public var manufacturer: String? {
+        get { shared.fields.manufacturer }
+        set { values.manufacturer = newValue }
+    }
+
     /// The model, such as `Watch`.
-    public var model: String?
+    public var model: String? {
+        get { shared.fields.model }
+        set { values.model = newValue }
+    }
+
     /// The version of the hardware.
-    public var hardwareVersion: String?
+    public var hardwareVersion: String? {
+        get { shared.fields.hardwareVersion }
+        set { values.hardwareVersion = newValue }
+    }
+
     /// The version of its firmware.
-    public var firmwareVersion: String?
+    public var firmwareVersion: String? {
+        get { shared.fields.firmwareVersion }
+        set { values.firmwareVersion = newValue }
+    }
+
     /// The version of its software.
-    public var softwareVersion: String?
+    public var softwareVersion: String? {
+        get { shared.fields.softwareVersion }
+        set { values.softwareVersion = newValue }
+    }
+
     /// Identifies the device on the machine that received its data.
-    public var localIdentifier: String?
+    public var localIdentifier: String? {
+        get { shared.fields.localIdentifier }
+        set { values.localIdentifier = newValue }
+    }
+
     /// The device identifier part of its UDI, for medical devices.
-    public var udiDeviceIdentifier: String?
+    public var udiDeviceIdentifier: String? {
+        get { shared.fields.udiDeviceIdentifier }
+        set { values.udiDeviceIdentifier = newValue }
+    }
 
     /// Creates a device; leave unknown fields out.
     public init(
@@ -107,20 +205,23 @@ public struct Device: Hashable, Sendable, Codable {
         firmwareVersion: String? = nil, softwareVersion: String? = nil, localIdentifier: String? = nil,
         udiDeviceIdentifier: String? = nil
     ) {
-        self.name = name
-        self.manufacturer = manufacturer
-        self.model = model
-        self.hardwareVersion = hardwareVersion
-        self.firmwareVersion = firmwareVersion
-        self.softwareVersion = softwareVersion
-        self.localIdentifier = localIdentifier
-        self.udiDeviceIdentifier = udiDeviceIdentifier
+        shared = Shared(
+            Fields(
+                name: name, manufacturer: manufacturer, model: model, hardwareVersion: hardwareVersion,
+                firmwareVersion: firmwareVersion, softwareVersion: softwareVersion, localIdentifier: localIdentifier,
+                udiDeviceIdentifier: udiDeviceIdentifier))
     }
+
+    public init(from decoder: any Decoder) throws { shared = Shared(try Fields(from: decoder)) }
+
+    public func encode(to encoder: any Encoder) throws { try shared.fields.encode(to: encoder) }
 
     /// Compares texts byte by byte, as on disk: composed and decomposed letters differ.
     public static func == (left: Device, right: Device) -> Bool {
-        zip(left.fields, right.fields).allSatisfy { isSameText($0, $1) }
+        left.shared === right.shared || zip(left.fields, right.fields).allSatisfy { isSameText($0, $1) }
     }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(shared.fields) }
 
     /// The fields in their order on disk.
     public var fields: [String?] {

@@ -242,6 +242,37 @@ import Testing
         #expect(Set(found) == Set(entries.map(\.quantity.value)))
     }
 
+    @Test("An outline has the id, the start and the writer of each sample of the enumeration, and no others")
+    func outline() async throws {
+        let bench = try await PeerBench()
+        for second in [-9_000.0, -8_000, -8_000, -8_000, -7_000] {
+            try bench.watch.record(
+                "ActiveEnergyBurned", 3, "kcal", from: bench.clock.now.addingTimeInterval(second))
+        }
+        let entry = Sample(
+            .activeEnergyBurned, 10, .kilocalorie, at: try bench.instant(-7_500), syncIdentifier: "entry")
+        var run = Sample.workout(
+            .running, from: try bench.instant(-6_500), to: try bench.instant(-6_000),
+            energy: Quantity(312, .kilocalorie))
+        (run.syncIdentifier, run.version) = ("run", 1)
+        #expect(await bench.save([entry, run]).allSatisfy(\.isDone))
+        for limit in [2, 100] {
+            var (whole, outline, cursors): ([SampleOutline], [SampleOutline], [[UInt8]?]) = ([], [], [nil])
+            while let cursor = cursors.popLast() {
+                let request = EnumerationRequest(type: .activeEnergyBurned, cursor: cursor, limit: limit)
+                let (page, short) = (try await bench.peer.enumerate(request), try await bench.peer.outline(request))
+                #expect(page.cursor == short.cursor)
+                whole += page.samples.map {
+                    SampleOutline(idAtPeer: $0.idAtPeer, start: $0.sample.start, isOwn: $0.isOwn)
+                }
+                outline += short.samples
+                if let next = page.cursor { cursors.append(next) }
+            }
+            #expect(whole == outline && Set(outline).count == 6)
+            #expect(Set(outline).filter(\.isOwn).count == 1)
+        }
+    }
+
     @Test("The parts of a workout of several sports go both ways")
     func triathlon() async throws {
         let bench = try await PeerBench()

@@ -8,6 +8,7 @@ extension PeerConformance {
             greeting),
         PeerRule("enumeration", "an enumeration is complete, the latest first, within its window", enumeration),
         PeerRule("equal-starts", "samples that start at once are all enumerated, however long the pages", equalStarts),
+        PeerRule("outlines", "an outline has the samples of the enumeration, in its order", outlines),
         PeerRule("digests", "equal content has equal digests", digests),
         PeerRule("types", "a peer that lists its types leaves none out", types),
         PeerRule("totals", "totals are of the requested days", totals),
@@ -35,6 +36,20 @@ extension PeerConformance {
         for limit in [1, 2, 3, 50] {
             let ids = Set(try await trial.enumerateAll(limit: limit).map(\.idAtPeer))
             try demand(ids.count == 6, "pages of \(limit) have \(ids.count) of 6 samples")
+        }
+    }
+
+    private static func outlines(_ trial: PeerTrial) async throws {
+        for hour in 0..<6 { try await trial.write(PeerTrial.foreign(60, hour: hour)) }
+        try await trial.push((6..<9).map { .save(PeerTrial.weight(72, hour: $0)) })
+        let window = TimeRange(from: PeerTrial.time(1), to: PeerTrial.time(8))
+        let whole = try await trial.enumerateAll(.bodyMass, window)
+        for limit in [1, 3, 50] {
+            let outlines = try await trial.outlineAll(.bodyMass, window, limit: limit)
+            try demand(
+                outlines.map(\.idAtPeer) == whole.map(\.idAtPeer), "pages of \(limit) have other samples")
+            try demand(outlines.map(\.start) == whole.map(\.sample.start), "pages of \(limit) have other starts")
+            try demand(outlines.map(\.isOwn) == whole.map(\.isOwn), "pages of \(limit) have other writers")
         }
     }
 

@@ -50,23 +50,37 @@ extension EnumerationPage {
         try require(samples.count <= limit, "a page has more than \(limit) samples")
         try require(cursor?.count ?? 0 <= AnswerLimits.placeBytes, "a cursor is too long")
         try checkSamples(samples, of: request.type, areRecords: isOfRecords)
-        let (window, rounding) = (request.window, AnswerLimits.rounding)
-        var last = Instant.distantFuture
-        for start in samples.lazy.map(\.sample.start) {
-            let isInside = start + rounding >= window.from && start <= window.to + rounding
-            try require(isInside, "a sample starts outside of the window")
-            try require(start <= last + rounding, "an earlier sample comes before a later one")
-            last = start
-        }
+        try checkOrder(of: samples.lazy.map(\.sample.start), in: request.window)
+    }
+}
+
+extension OutlinePage {
+    func check(_ request: EnumerationRequest) throws(PeerError) {
+        let limit = AnswerLimits.samples(request.limit)
+        try require(samples.count <= limit, "a page has more than \(limit) samples")
+        try require(cursor?.count ?? 0 <= AnswerLimits.placeBytes, "a cursor is too long")
+        try checkOrder(of: samples.lazy.map(\.start), in: request.window)
+    }
+}
+
+private func checkOrder(of starts: some Sequence<Instant>, in window: TimeRange) throws(PeerError) {
+    let rounding = AnswerLimits.rounding
+    var last = Instant.distantFuture
+    for start in starts {
+        let isInside = start + rounding >= window.from && start <= window.to + rounding
+        try require(isInside, "a sample starts outside of the window")
+        try require(start <= last + rounding, "an earlier sample comes before a later one")
+        last = start
     }
 }
 
 private func checkSamples(
     _ samples: [PulledSample], of type: SampleType, areRecords: Bool
 ) throws(PeerError) {
-    for pulled in samples {
-        try require(type == .every || pulled.sample.type == type, "a sample is of another type")
-        if areRecords { try require(pulled.idAtPeer == pulled.sample.id, "a record has two ids") }
+    // By index: a sample is large, and each copy of one counts its references.
+    for place in samples.indices {
+        try require(type == .every || samples[place].sample.type == type, "a sample is of another type")
+        if areRecords { try require(samples[place].idAtPeer == samples[place].sample.id, "a record has two ids") }
     }
     // On most pages all samples are foreign.
     guard !areRecords, let isOwn = samples.first?.isOwn, samples.contains(where: { $0.isOwn != isOwn }) else {

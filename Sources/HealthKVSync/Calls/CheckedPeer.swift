@@ -103,6 +103,20 @@ final class CheckedPeer: Sendable {
         return page
     }
 
+    func outline(_ asked: EnumerationRequest) async throws(PeerError) -> OutlinePage {
+        var request = asked
+        request.limit = limits.page(request.limit)
+        let (inner, sent) = (inner, request)
+        let page = try await deadline.run("outline", within: limit) { () throws(PeerError) in
+            try await inner.outline(sent)
+        }
+        try page.check(request)
+        let window = "\(request.window.from.nanoseconds) \(request.window.to.nanoseconds)"
+        try noteProgress(
+            "outline \(request.type) \(window)", from: request.cursor, to: page.cursor, isEmpty: page.samples.isEmpty)
+        return page
+    }
+
     private func noteProgress(
         _ feed: String, from place: [UInt8]?, to next: [UInt8]?, isEmpty: Bool
     ) throws(PeerError) {

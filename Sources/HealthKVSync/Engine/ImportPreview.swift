@@ -6,19 +6,30 @@ struct ImportPreview: SessionJob {
 
     /// Returns how many foreign samples a peer shows.
     func count(_ type: SampleType, told: @Sendable (Int) -> Void) async throws -> Int {
-        var (count, cursor): (Int, [UInt8]?) = (0, nil)
-        // A sample may appear again on the next page.
-        var last: Set<SampleID> = []
+        var count = 0
+        try await forEachPage(of: type, in: .all) { samples in
+            count += samples.count
+            told(count)
+        }
+        return count
+    }
+
+    /// Reads outlines of the foreign samples in a window, page by page, each sample once.
+    private func forEachPage(
+        of type: SampleType, in window: TimeRange, _ body: ([SampleOutline]) async throws -> Void
+    ) async throws {
+        var (request, edge) = (EnumerationRequest(type: type, window: window, limit: options.pageSize), Set<SampleID>())
         repeat {
             try Task.checkCancellation()
-            let page = try await peer.enumerate(
-                EnumerationRequest(type: type, cursor: cursor, limit: options.pageSize))
-            count += page.samples.count { !$0.isOwn && !last.contains($0.idAtPeer) }
-            last = Set(page.samples.map(\.idAtPeer))
-            cursor = page.cursor
-            told(count)
-        } while cursor != nil
-        return count
+            let page = try await peer.outline(request)
+            try await body(page.samples.filter { !$0.isOwn && (edge.isEmpty || !edge.contains($0.idAtPeer)) })
+            // What starts at the end of a page may appear again on the next one.
+            if let end = page.samples.last?.start {
+                let last = page.samples.reversed().prefix { $0.start <= end + AnswerLimits.rounding }
+                edge = Set(last.map(\.idAtPeer))
+            }
+            request.cursor = page.cursor
+        } while request.cursor != nil
     }
 
     /// Returns how many samples of each type an import has left to bring, by the last preview; `nil` if the app has not
@@ -52,30 +63,25 @@ struct ImportPreview: SessionJob {
     /// Returns how many foreign samples the peer shows that the store does not hold.
     private func countMissing(_ type: SampleType, from start: Instant) async throws -> Int {
         let name = name
-        var (count, cursor): (Int, [UInt8]?) = (0, nil)
-        var last: Set<SampleID> = []
-        repeat {
-            try Task.checkCancellation()
+        var count = 0
+        try await forEachPage(of: type, in: TimeRange(from: start, to: .distantFuture)) { samples in
             try await holdLease()
-            let window = TimeRange(from: start, to: .distantFuture)
-            let page = try await peer.enumerate(
-                EnumerationRequest(type: type, window: window, cursor: cursor, limit: options.pageSize))
-            let new = page.samples.filter { !$0.isOwn && $0.sample.start >= start && !last.contains($0.idAtPeer) }
+            // The peer may have rounded the start of the window.
+            let new = samples.filter { $0.start >= start }
+            guard let first = new.last?.start, let last = new.first?.start else { return }
             count += try store.blockingRead { txn in
                 // Where the store holds nothing of a page's time, all of the page is missing, as in most of a first
                 // import. Only a sample that was moved to another time here counts too many.
-                let starts = new.map(\.sample.start)
-                guard let first = starts.min(), let last = starts.max() else { return 0 }
-                let held = SampleQuery(type, from: first, to: last + 1, rule: .strictStart, includeShadowed: true)
+                let rounding = AnswerLimits.rounding
+                let held = SampleQuery(
+                    type, from: first - rounding, to: last + rounding, rule: .strictStart, includeShadowed: true)
                 if try txn.count(held) == 0 { return new.count }
-                return try new.count { addition in
-                    let id = try txn.link(peer: name, idAtPeer: addition.idAtPeer)?.sample ?? addition.sample.id
+                return try new.count { outline in
+                    let id = try txn.link(peer: name, idAtPeer: outline.idAtPeer)?.sample ?? outline.idAtPeer
                     return try txn.sample(id: id) == nil
                 }
             }
-            last = Set(page.samples.map(\.idAtPeer))
-            cursor = page.cursor
-        } while cursor != nil
+        }
         return count
     }
 }

@@ -24,6 +24,10 @@ public protocol Peer: Sendable {
     /// Returns a page of the live samples of a type that start in a window, the latest first.
     func enumerate(_ request: EnumerationRequest) async throws(PeerError) -> EnumerationPage
 
+    /// Returns a page of an enumeration without the content of its samples. The engine counts with it what an import
+    /// will bring.
+    func outline(_ request: EnumerationRequest) async throws(PeerError) -> OutlinePage
+
     /// Carries out operations and returns exactly one outcome for each, in their order. A condition that affects all of
     /// them, such as a lock, is also an outcome and not an error.
     ///
@@ -47,6 +51,14 @@ public protocol Peer: Sendable {
 extension Peer {
     /// No limits besides the engine's own.
     public var limits: PeerLimits { PeerLimits() }
+    /// Enumerates whole samples and drops their content.
+    public func outline(_ request: EnumerationRequest) async throws(PeerError) -> OutlinePage {
+        let page = try await enumerate(request)
+        return OutlinePage(
+            samples: page.samples.map {
+                SampleOutline(idAtPeer: $0.idAtPeer, start: $0.sample.start, isOwn: $0.isOwn)
+            }, cursor: page.cursor)
+    }
     /// Does nothing: the peer keeps nothing that it could forget.
     public func disconnected(from types: Set<SampleType>) async {}
 }

@@ -143,6 +143,38 @@ public struct EnumerationPage: Sendable, Hashable, Codable {
     }
 }
 
+/// A sample of an enumeration without its content.
+public struct SampleOutline: Sendable, Hashable, Codable {
+    /// The peer's id for the present version of the sample.
+    public var idAtPeer: SampleID
+    /// The start of the sample.
+    public var start: Instant
+    /// Whether this app wrote the sample.
+    public var isOwn: Bool
+
+    /// Creates an outline.
+    public init(idAtPeer: SampleID, start: Instant, isOwn: Bool = false) {
+        self.idAtPeer = idAtPeer
+        self.start = start
+        self.isOwn = isOwn
+    }
+}
+
+/// A page of outlines of the live samples in a window, the latest first.
+public struct OutlinePage: Sendable, Hashable, Codable {
+    /// The outlines. A sample that starts when the earliest of the page does may appear again on the next page, but
+    /// none may be left out.
+    public var samples: [SampleOutline]
+    /// Where the next page begins; `nil` at the end.
+    public var cursor: [UInt8]?
+
+    /// Creates a page.
+    public init(samples: [SampleOutline], cursor: [UInt8]?) {
+        self.samples = samples
+        self.cursor = cursor
+    }
+}
+
 /// A request for a peer's own totals of days.
 public struct DailyTotalRequest: Sendable, Hashable, Codable {
     /// The type to sum up.

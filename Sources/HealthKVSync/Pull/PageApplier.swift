@@ -76,8 +76,27 @@ struct PageApplier: Sendable {
     ) throws {
         try withdraw(additions, in: &txn)
         if isFed { try noteShown(additions, in: &txn) }
+        var foreign = try withoutOwn(additions, in: &txn)
+        if let horizon = state.history.horizon {
+            // A sample that is held is followed, however old it is.
+            foreign = try foreign.filter { try $0.sample.start >= horizon || isHeld($0, in: &txn) }
+        }
+        let isNews = isFed && state.history.isPastBaseline
+        if let skipped = state.history.skipped, !isNews { try leaveOut(&foreign, upTo: skipped, in: &txn) }
+        try importForeign(foreign, isFed: isFed, in: &txn)
+    }
+
+    /// Applies the own samples among additions, and returns the foreign ones that the plan pulls.
+    private mutating func withoutOwn(
+        _ additions: [PulledSample], in txn: inout WriteTransaction
+    ) throws -> [PulledSample] {
+        // On most pages of an import all samples are foreign and of one type.
+        if let type = additions.first?.sample.type, plan.plan(of: type)?.pulls ?? false,
+            additions.indices.allSatisfy({ !additions[$0].isOwn && additions[$0].sample.type == type })
+        {
+            return additions
+        }
         var foreign: [PulledSample] = []
-        // Most pages have a single type.
         var last: (type: SampleType, pulls: Bool)?
         for addition in additions {
             let type = addition.sample.type
@@ -88,13 +107,7 @@ struct PageApplier: Sendable {
                 try applyOwn(addition, in: &txn)
             }
         }
-        if let horizon = state.history.horizon {
-            // A sample that is held is followed, however old it is.
-            foreign = try foreign.filter { try $0.sample.start >= horizon || isHeld($0, in: &txn) }
-        }
-        let isNews = isFed && state.history.isPastBaseline
-        if let skipped = state.history.skipped, !isNews { try leaveOut(&foreign, upTo: skipped, in: &txn) }
-        try importForeign(foreign, isFed: isFed, in: &txn)
+        return foreign
     }
 
     /// Takes what the feed shows off the lists of a comparison, which may have passed its place before it came back.
@@ -160,7 +173,7 @@ struct PageApplier: Sendable {
         state.lastForeign = now
         if keepsTotals { noteDays(foreign.map(\.sample)) }
         // If a page has several versions of a sample, apply the latest one last.
-        let named = foreign.filter { $0.sample.syncIdentifier != nil }
+        let named = foreign.indices.filter { foreign[$0].sample.syncIdentifier != nil }.map { foreign[$0] }
             .sorted { $0.sample.version < $1.sample.version }
         if imported.older > 0 { for addition in named { try overtake(addition, in: &txn) } }
         for addition in named { try link(addition, in: &txn) }
@@ -170,7 +183,7 @@ struct PageApplier: Sendable {
     private static func batch(of foreign: [PulledSample]) -> SampleBatch {
         var batch = SampleBatch()
         batch.reserveCapacity(foreign.count)
-        for addition in foreign { batch.append(addition.sample, origin: .imported) }
+        for place in foreign.indices { batch.append(foreign[place].sample, origin: .imported) }
         return batch
     }
 

@@ -250,6 +250,55 @@ struct BadAnswerTests {
     }
 
     @Test(
+        "A count of what is to be imported reads outlines, and one that breaks the protocol ends it with an issue",
+        arguments: ["order", "cursor", "unmoved"]) func outlines(kind: String) async throws
+    {
+        let trial = try BadAnswerTrial()
+        for hour in 1...3 { trial.bench.health.save(trial.bench.scale(80, hour: hour)) }
+        trial.peer.set {
+            $0.outline = { page, request in
+                var page = page
+                switch kind {
+                case "order": page.samples.reverse()
+                case "cursor": page.cursor = Array(repeating: 7, count: 100_000)
+                default: page.cursor = [1]
+                }
+                return page
+            }
+        }
+        try await trial.engine.enable(trial.bench.peer)
+        let error = await #expect(throws: SyncIssue.self) { try await trial.engine.importPreview(trial.bench.peer) }
+        #expect(error?.code == .badAnswer)
+        // An import goes on without a total.
+        for try await step in trial.engine.importHistory(trial.bench.peer, .all) { #expect(step.total == nil) }
+        #expect(try trial.bench.weights.count == 3)
+        trial.peer.set { $0.outline = nil }
+        let (listed, enumerated) = (trial.peer.count("outline"), trial.peer.count("enumerate"))
+        #expect(try await trial.engine.importPreview(trial.bench.peer) == [.bodyMass: 3])
+        #expect(trial.peer.count("outline") > listed && trial.peer.count("enumerate") == enumerated)
+        try trial.bench.finish()
+    }
+
+    @Test("A sample that comes again on the next page of an outline is counted once")
+    func repeatedOutline() async throws {
+        let trial = try BadAnswerTrial()
+        for hour in 1...4 { trial.bench.health.save(trial.bench.scale(80, hour: hour)) }
+        let all = Mutex<[SampleOutline]>([])
+        trial.peer.set {
+            $0.outline = { page, request in
+                guard request.cursor == nil else {
+                    return OutlinePage(samples: Array(all.withLock { $0 }.suffix(2)), cursor: nil)
+                }
+                all.withLock { $0 = page.samples }
+                return OutlinePage(samples: Array(page.samples.prefix(3)), cursor: [1])
+            }
+        }
+        try await trial.engine.enable(trial.bench.peer)
+        #expect(try await trial.engine.importPreview(trial.bench.peer) == [.bodyMass: 4])
+        try trial.bench.finish()
+    }
+
+    @Test(
         "Totals that were not asked for, or are none, are ignored",
         arguments: ["day", "twice", "nan", "far", "unit"])
     func totals(kind: String) async throws {

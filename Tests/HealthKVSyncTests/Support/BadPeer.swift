@@ -9,6 +9,7 @@ struct AnswerScript: Sendable {
     /// What a pull ends with.
     var pullFailure: PeerError?
     var enumeration: (@Sendable (EnumerationPage, EnumerationRequest) -> EnumerationPage)?
+    var outline: (@Sendable (OutlinePage, EnumerationRequest) -> OutlinePage)?
     var totals: (@Sendable ([DayReading]) -> [DayReading])?
     var digest: (@Sendable (SyncDigest?) -> SyncDigest?)?
     var types: (@Sendable (Set<SampleType>) -> Set<SampleType>)?
@@ -78,6 +79,11 @@ final class BadPeer<Inner: Peer>: Peer {
         let script = await begin("enumerate")
         let page = try await inner.enumerate(request)
         return script.enumeration?(page, request) ?? page
+    }
+    func outline(_ request: EnumerationRequest) async throws(PeerError) -> OutlinePage {
+        let script = await begin("outline")
+        let page = try await inner.outline(request)
+        return script.outline?(page, request) ?? page
     }
     func push(_ operations: [PushOperation]) async -> [PushOutcome] {
         let script = await begin("push")

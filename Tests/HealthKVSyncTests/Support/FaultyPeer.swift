@@ -125,6 +125,12 @@ final class FaultyPeer: DatabasePeer {
         return page
     }
 
+    func outline(_ request: EnumerationRequest) async throws(PeerError) -> OutlinePage {
+        var page = try await inner.outline(request)
+        if fault == .outlinesTooLittle { page.samples = page.samples.filter { !$0.isOwn } }
+        return page
+    }
+
     // MARK: Writing
 
     func push(_ operations: [PushOperation]) async -> [PushOutcome] {

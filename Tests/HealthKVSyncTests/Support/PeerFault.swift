@@ -7,8 +7,8 @@ enum PeerFault: String, CaseIterable, Sendable {
     case inventsOutcomes, answersBeforeItPushes, forgetsOutcomes, confusesOutcomes, failsTogether, tellsValues
     case forgetsVersions, mixesIdentifiersOfTypes, takesIdentifiersOfOthers, believesIDs
     case dropsPushedDeletions, obeysLateDeletions, buriesForGood, leavesUnnamedBehind
-    case listsEarliestFirst, cutsEqualStarts, digestsNothing, deniesTypes, countsOtherDays, staysSilent
-    case callsAllForgotten
+    case listsEarliestFirst, cutsEqualStarts, outlinesTooLittle, digestsNothing, deniesTypes, countsOtherDays
+    case staysSilent, callsAllForgotten
     case skipsWhatWasAcknowledged, snapshotWithoutTail, takesLessThanItSays, confusesGroups
     case isSomebodyElseEachTime, welcomesAll
 
@@ -51,6 +51,7 @@ enum PeerFault: String, CaseIterable, Sendable {
         case .leavesUnnamedBehind: "unnamed"
         case .listsEarliestFirst: "enumeration"
         case .cutsEqualStarts: "equal-starts"
+        case .outlinesTooLittle: "outlines"
         case .digestsNothing: "digests"
         case .deniesTypes: "types"
         case .countsOtherDays: "totals"

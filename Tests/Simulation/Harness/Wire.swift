@@ -220,6 +220,14 @@ struct WirePeer<Inner: Peer>: Peer {
         }
     }
 
+    func outline(_ request: EnumerationRequest) async throws(PeerError) -> OutlinePage {
+        switch wire.next([.lost, .standsStill]) {
+        case .lost: throw PeerError(.transient, "the wire lost the call")
+        case .standsStill: return OutlinePage(samples: [], cursor: request.cursor ?? Array("0".utf8))
+        default: return try await pass(.enumerate) { () throws(PeerError) in try await inner.outline(request) }
+        }
+    }
+
     /// Performs a call, unless its planned fault prevents that.
     private func pass<Answer: Sendable>(
         _ call: WireCall, _ body: () async throws(PeerError) -> Answer

@@ -46,13 +46,22 @@ public struct HKSampleQueryDescriptor<Sample> where Sample: HKSample {
         // The windows of a long history are read as short lists of the latest samples.
         let latest = sortDescriptors.first.map { $0.keyPath == \Sample.startDate && $0.order == .reverse } ?? false
         var found: [Sample] = []
+        var isInOrder = latest && sortDescriptors.count == 1 && predicates.count == 1
         for predicate in predicates {
             let records = try await app.device.returning {
                 try app.device.samples(predicate.sampleType, predicate.rule, latest: latest ? limit : nil, for: app)
             }
+            isInOrder = isInOrder && records.areLatestFirst
             found += records.compactMap { app.device.sample($0, for: app) as? Sample }
         }
-        found.sort(using: sortDescriptors)
+        if !isInOrder { found.sort(using: sortDescriptors) }
         return Array(found.prefix(limit ?? .max))
+    }
+}
+
+extension [HealthRecord] {
+    /// Whether the records come in the order of queries for the latest samples.
+    fileprivate var areLatestFirst: Bool {
+        indices.dropFirst().allSatisfy { self[$0 - 1].start >= self[$0].start }
     }
 }
