@@ -214,6 +214,17 @@ public struct SampleBatch: Sendable {
     /// Replaces the id of a row. The batch must have ids.
     package mutating func setID(_ id: SampleID, row: Int) { ids[row] = id }
 
+    /// Gives a row the content of another row with the same id: everything but its group and the numbers by which an
+    /// import tells twins apart.
+    package mutating func copyContent(from source: Int, to row: Int) {
+        let own = extras[row] ?? Extras()
+        var rare = extras[source] ?? Extras()
+        (rare.group, rare.multiplicity, rare.othersBefore) = (own.group, own.multiplicity, own.othersBefore)
+        extras[row] = rare == Extras() ? nil : rare
+        (kindOfRow[row], values[row]) = (kindOfRow[source], values[source])
+        if !clocks.isEmpty { clocks[row] = clocks[source] }
+    }
+
     /// Changes the clocks of all rows that have one.
     package mutating func mapClocks(_ change: (ChangeClock) -> ChangeClock) {
         for row in clocks.indices { if let clock = clocks[row] { clocks[row] = change(clock) } }

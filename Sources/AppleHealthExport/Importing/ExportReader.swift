@@ -247,7 +247,7 @@ struct ExportReader {
             case .record:
                 let record = try records.record(element, 0, bytes, &isMended)
                 if try !takeExact(record, &sink) {
-                    try sink.add(record)
+                    try sink.add(record, isMended: isMended)
                     // The ordinary line has no place for the name of a case.
                     let isOrdinary = !isMended && record.local[ExactKeys.value] == nil
                     if isOrdinary { remember(bytes, record, element, &sink) }
@@ -401,17 +401,19 @@ struct ExportReader {
         } catch {
             refusal = error
         }
-        try add(members, group: group, &sink)
+        try add(members, group: group, isMended: isMended, &sink)
         if let refusal { throw refusal }
         return lost
     }
 
     /// Adds the records of a correlation, none of them in another batch than the others.
-    private func add(_ members: [ImportedRecord], group: String?, _ sink: inout RecordSink) throws {
+    private func add(
+        _ members: [ImportedRecord], group: String?, isMended: Bool, _ sink: inout RecordSink
+    ) throws {
         // The record at the top level carries the whole sample as well.
         for var record in members where record.metadata[ExactKeys.sample] == nil {
             record.group = group
-            try sink.add(record, isNested: true)
+            try sink.add(record, isNested: true, isMended: isMended)
         }
         try sink.flushIfFull()
     }
@@ -492,9 +494,7 @@ struct ExportReader {
     private mutating func mend(
         _ bytes: borrowing Span<UInt8>, from start: Int, _ sink: inout RecordSink, _ quarantine: Quarantine
     ) throws -> Int? {
-        if bytes.matches(Array("<Correlation".utf8), at: start) {
-            return try mend(bytes, correlationFrom: start, &sink, quarantine)
-        }
+        if mayBeCorrelation(bytes, at: start) { return try mend(bytes, correlationFrom: start, &sink, quarantine) }
         guard let end = end(bytes, ofBrokenAt: start, isOutside: false) else { return nil }
         if end == bytes.count {
             // Nobody knows how it went on.
@@ -504,6 +504,18 @@ struct ExportReader {
         try mend(bytes, start..<end, &sink, quarantine)
         return end
     }
+
+    /// Whether a broken element is a correlation: by its name, or by its type if the name is damaged. Its members stand
+    /// at the top level as well, so they must not be read as if they stood there.
+    private func mayBeCorrelation(_ bytes: borrowing Span<UInt8>, at start: Int) -> Bool {
+        if bytes.matches(ExportReader.correlationStart, at: start) { return true }
+        var end = start
+        while end < bytes.count, bytes[end] != 0x3E, end == start || bytes[end] != 0x3C { end += 1 }
+        return bytes.firstPlace(of: ExportReader.correlationType, from: start, to: end) != nil
+    }
+
+    private static let correlationStart = Array("<Correlation".utf8)
+    private static let correlationType = Array("\"HKCorrelationTypeIdentifier".utf8)
 
     /// Returns where a broken element ends: where the next one begins.
     private func end(_ bytes: borrowing Span<UInt8>, ofBrokenAt start: Int, isOutside: Bool) -> Int? {
@@ -521,7 +533,9 @@ struct ExportReader {
         if let close = bytes.firstPlace(of: closing, from: start, to: outside) { end = close + closing.count }
         let members = TopLevel.next(bytes, from: start + 1).map { min($0, end) } ?? end
         var head: CorrelationHead?
-        if let element = ElementMender().mend(bytes, in: start..<members) {
+        // The start of its tag may be lost.
+        let tag = bytes[start] == 0x3C || start == 0 ? start : start - 1
+        if let element = ElementMender().mend(bytes, in: tag..<members) {
             var isMended = true
             head = try? self.head(of: element, bytes, &isMended)
         }
@@ -553,7 +567,7 @@ struct ExportReader {
             }
             place = next
         }
-        try add(found, group: head.map { group($0, of: found) }, &sink)
+        try add(found, group: head.map { group($0, of: found) }, isMended: true, &sink)
         return end
     }
 
@@ -603,7 +617,7 @@ struct ExportReader {
             switch TopLevel.name(bytes, node.name) {
             case .record:
                 let record = try records.record(element, 0, bytes, &isMended)
-                if try !takeExact(record, &sink) { try sink.add(record) }
+                if try !takeExact(record, &sink) { try sink.add(record, isMended: true) }
             case .activitySummary: try sink.add(try summaries.totals(element, bytes, &records, &isMended))
             case .exportDate: summaries.note(exportDate: element, bytes)
             case .me: break
@@ -625,6 +639,7 @@ struct ExportReader {
         var end = start
         while end < bytes.count, bytes[end] != 0x3C { end += 1 }
         guard end < bytes.count || isAtEnd || end - start >= ExportReader.piece else { return nil }
+        if mayBeCorrelation(bytes, at: start) { return try mend(bytes, correlationFrom: start, &sink, quarantine) }
         try reject(bytes, start..<end, reason, &sink, quarantine)
         return end
     }

@@ -10,6 +10,10 @@ struct HistoryBatcher {
     private var nestedTwins = Twins()
     /// The rows of the batch that stood at the top level before.
     private(set) var repeated = 0
+    /// The rows of the batch that stood within a correlation, and whether a defect in it was mended.
+    private var nested: [(row: Int, isMended: Bool)] = []
+    /// The rows of the batch that stood at the top level with a defect that was mended.
+    private var mended: Set<Int> = []
 
     /// Counts the records of a file.
     private struct Twins {
@@ -79,7 +83,7 @@ struct HistoryBatcher {
     @inline(__always)
     mutating func append(
         kind: Int, start: Int64, end: Int64, value: Double, created: Int64?, extras: SampleBatch.Extras?,
-        hasOwnFields: Bool, isNested: Bool = false
+        hasOwnFields: Bool, isNested: Bool = false, isMended: Bool = false
     ) {
         let origin = origins[kind]
         let content = origin.unit.canonical(value)
@@ -108,14 +112,15 @@ struct HistoryBatcher {
         }
         append(
             kind: kind, start: start, end: end, value: value, id: id, created: created, extras: rare,
-            hasOwnFields: hasOwnFields)
+            hasOwnFields: hasOwnFields, isNested: isNested, isMended: isMended)
     }
 
     /// Adds a row with an id of its own.
     mutating func append(
         kind: Int, start: Int64, end: Int64, value: Double, id: SampleID, created: Int64?, extras: SampleBatch.Extras?,
-        hasOwnFields: Bool
+        hasOwnFields: Bool, isNested: Bool = false, isMended: Bool = false
     ) {
+        if isNested { nested.append((batch.count, isMended)) } else if isMended { mended.insert(batch.count) }
         weight += 1
         if hasOwnFields {
             weight +=
@@ -140,9 +145,31 @@ struct HistoryBatcher {
     /// Returns how many more rows a row counts as that is a route.
     static func weight(of route: WorkoutRoute?) -> Int { (route?.points.count ?? 0) / 8 }
 
+    /// Gives the copies of a record within correlations the content of the one at the top level, and their group stays:
+    /// the two are one sample, and a damaged copy must not win over the record. Where a defect of the record was mended
+    /// and the copy had none, the record takes the content of the copy.
+    private mutating func reconcileCopies() {
+        guard !nested.isEmpty else { return }
+        let ids = batch.ids
+        var copies: [SampleID: (row: Int, isMended: Bool)] = [:]
+        for copy in nested { copies[ids[copy.row]] = copy }
+        let isNested = Set(nested.map(\.row))
+        for row in ids.indices where !isNested.contains(row) {
+            guard let copy = copies[ids[row]] else { continue }
+            if mended.contains(row), !copy.isMended {
+                batch.copyContent(from: copy.row, to: row)
+            } else {
+                batch.copyContent(from: row, to: copy.row)
+            }
+        }
+    }
+
     /// Takes the rows out.
     mutating func take() -> SampleBatch {
+        reconcileCopies()
         let full = batch
+        nested.removeAll(keepingCapacity: true)
+        mended.removeAll(keepingCapacity: true)
         (weight, repeated) = (0, 0)
         if hasManyKinds {
             batch = SampleBatch()

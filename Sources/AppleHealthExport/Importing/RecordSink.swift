@@ -43,7 +43,7 @@ struct RecordSink {
     /// Adds a record.
     ///
     /// - Parameter isNested: whether the record stands within a correlation, and at the top level once more.
-    mutating func add(_ record: ImportedRecord, isNested: Bool = false) throws {
+    mutating func add(_ record: ImportedRecord, isNested: Bool = false, isMended: Bool = false) throws {
         report.read += 1
         guard wanted.includes(record.type, record.source), wanted.includes(start: record.start.nanoseconds) else {
             report.skipped += 1
@@ -58,11 +58,11 @@ struct RecordSink {
         if let id = record.id {
             batcher.append(
                 kind: kind, start: start, end: end, value: record.value, id: id, created: created, extras: extras,
-                hasOwnFields: extras != nil)
+                hasOwnFields: extras != nil, isNested: isNested, isMended: isMended)
         } else {
             batcher.append(
                 kind: kind, start: start, end: end, value: record.value, created: created, extras: extras,
-                hasOwnFields: extras != nil, isNested: isNested)
+                hasOwnFields: extras != nil, isNested: isNested, isMended: isMended)
         }
         if !isNested { try flushIfFull() }
     }

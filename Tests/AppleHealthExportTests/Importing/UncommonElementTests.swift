@@ -26,6 +26,9 @@ struct UncommonElementTests {
             "\(food) \(created) \(times.replacing("endDate", with: "startDate"))>%</Correlation>",
             "\(food) \(created) \(times.replacing("endDate", with: "end Date"))>%</Correlation>",
             "\(food) \(created) \(times)>%",
+            "\(food.dropFirst()) \(created) \(times)>%</Correlation>",
+            "\(food.replacing("Correlation ", with: "Corelation ")) \(created) \(times)>%</Correlation>",
+            "\(food.replacing("<Correlation ", with: "C<orrelation ")) \(created) \(times)>%</Correlation>",
         ], ["", "\n  "])
     func damagedCorrelation(_ form: String, space: String) throws {
         let damaged = form.replacing("%", with: space + Self.energy() + (space.isEmpty ? "" : "\n"))
@@ -56,6 +59,31 @@ struct UncommonElementTests {
         let fresh = try ImportBench()
         report = try fresh.take(bytes: guessed)
         #expect(report.quarantined == 1 && report.inserted == 0)
+    }
+
+    @Test(
+        "Of a record and its copy within a correlation the record counts, and the copy where only the record was mended",
+        arguments: ["za<p", "zap", "Zap", "a"], [true, false])
+    func damagedCopy(_ key: String, isFirst: Bool) throws {
+        func record(_ key: String) -> String {
+            Export.record(
+                "HKQuantityTypeIdentifierDietaryEnergyConsumed", "420", "kcal", Export.date(1, "08:00:00"),
+                source: "Diet", created: Export.date(1, "08:01:00"),
+                metadata: [("HKFoodType", "Soup"), (key, "lunch")])
+        }
+        func correlation(_ key: String) -> String {
+            "\(Self.food) \(Self.created) \(Self.times)>\(record(key))</Correlation>"
+        }
+        func keys(_ elements: [String]) throws -> Set<String> {
+            let bench = try ImportBench()
+            _ = try bench.take(isFirst ? elements : elements.reversed())
+            let samples = try bench.samples(.dietaryEnergyConsumed)
+            #expect(samples.count == 1 && samples.first?.group != nil)
+            return Set(samples.first?.metadata.keys.map { $0 } ?? [])
+        }
+        #expect(try keys([record("meal"), correlation(key)]) == ["HKFoodType", "meal"])
+        let isNoticed = key.contains("<")
+        #expect(try keys([record(key), correlation("meal")]) == ["HKFoodType", isNoticed ? "meal" : key])
     }
 
     @Test("Metadata of a correlation, which no group has a place for, is counted as kept out")

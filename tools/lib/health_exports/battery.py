@@ -492,9 +492,11 @@ def judge_variant(context, base, number, variant, fault=None):
         problems.append("there is no store")
     if variant.refused and "entit" not in run.err.lower():
         problems.append(f"it does not say that entities are refused: {run.err[:200]}")
-    wrong, is_short = malform.judge(base, variant, samples) if run.code in (0, 5) or variant.refused else ([], False)
-    problems += wrong
     quarantined, mended = counts.get("quarantined", 0), counts.get("mended", 0)
+    wrong, is_short = [], False
+    if run.code in (0, 5) or variant.refused:
+        wrong, is_short = malform.judge(base, variant, samples, bool(quarantined or mended))
+    problems += wrong
     is_cut = counts.get("cut_off", variant.name == "cut off")
     if run.code == 0 and quarantined or run.code == 5 and not quarantined and not is_cut:
         problems.append(f"it ended with {run.code} and {quarantined} quarantined")
