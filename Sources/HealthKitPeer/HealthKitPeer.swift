@@ -80,7 +80,8 @@ public struct HealthKitPeer: DatabasePeer {
         return EnumerationPage(samples: page.samples, cursor: page.cursor)
     }
 
-    /// Returns a page of the live samples in a window without their content: no values, metadata or devices are read.
+    /// Returns a page of the live samples in a window without their content. Of other apps' samples, no values,
+    /// metadata or devices are read.
     public func outline(_ request: EnumerationRequest) async throws(PeerError) -> OutlinePage {
         let page = try await page(request) { (window, limit) throws(GatewayError) in
             try await gateway.latestOutlines(

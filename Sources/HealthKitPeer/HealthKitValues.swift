@@ -209,9 +209,9 @@ struct SampleReader {
     /// Returns the outline of a sample that ``pulled(_:_:)`` would return.
     mutating func outline(of sample: HKSample) -> SampleOutline? {
         let writer = writer(of: sample)
-        guard !comesWithAnother(sample, writer), unit != nil, let start = try? Instant(sample.startDate) else {
-            return nil
-        }
+        guard !comesWithAnother(sample, writer), unit != nil, let start = try? Instant(sample.startDate),
+            sample.endDate == .distantFuture || (try? Instant(sample.endDate)) != nil
+        else { return nil }
         return SampleOutline(idAtPeer: SampleID(sample.uuid), start: start, isOwn: writer.isOwn)
     }
 

@@ -146,7 +146,7 @@ public struct Device: Hashable, Sendable, Codable {
         init(_ fields: Fields) { self.fields = fields }
     }
 
-    private var values: Fields {
+    private var content: Fields {
         get { shared.fields }
         set { shared = Shared(newValue) }
     }
@@ -154,49 +154,49 @@ public struct Device: Hashable, Sendable, Codable {
     /// The name that the owner gave the device.
     public var name: String? {
         get { shared.fields.name }
-        set { values.name = newValue }
+        set { content.name = newValue }
     }
 
     /// The manufacturer.
     public var manufacturer: String? {
         get { shared.fields.manufacturer }
-        set { values.manufacturer = newValue }
+        set { content.manufacturer = newValue }
     }
 
     /// The model, such as `Watch`.
     public var model: String? {
         get { shared.fields.model }
-        set { values.model = newValue }
+        set { content.model = newValue }
     }
 
     /// The version of the hardware.
     public var hardwareVersion: String? {
         get { shared.fields.hardwareVersion }
-        set { values.hardwareVersion = newValue }
+        set { content.hardwareVersion = newValue }
     }
 
     /// The version of its firmware.
     public var firmwareVersion: String? {
         get { shared.fields.firmwareVersion }
-        set { values.firmwareVersion = newValue }
+        set { content.firmwareVersion = newValue }
     }
 
     /// The version of its software.
     public var softwareVersion: String? {
         get { shared.fields.softwareVersion }
-        set { values.softwareVersion = newValue }
+        set { content.softwareVersion = newValue }
     }
 
     /// Identifies the device on the machine that received its data.
     public var localIdentifier: String? {
         get { shared.fields.localIdentifier }
-        set { values.localIdentifier = newValue }
+        set { content.localIdentifier = newValue }
     }
 
     /// The device identifier part of its UDI, for medical devices.
     public var udiDeviceIdentifier: String? {
         get { shared.fields.udiDeviceIdentifier }
-        set { values.udiDeviceIdentifier = newValue }
+        set { content.udiDeviceIdentifier = newValue }
     }
 
     /// Creates a device; leave unknown fields out.
@@ -239,4 +239,18 @@ public struct Device: Hashable, Sendable, Codable {
             firmwareVersion: field(4), softwareVersion: field(5), localIdentifier: field(6),
             udiDeviceIdentifier: field(7))
     }
+}
+
+extension Source: CustomStringConvertible {
+    /// Name, bundle and revision, as far as they are known.
+    public var description: String {
+        let known = [("bundle", bundle.isEmpty ? nil : bundle), ("version", version), ("product", product)]
+        return name + known.compactMap { key, text in text.map { ", \(key) \($0)" } }.joined()
+            + (system.map { ", system \($0)" } ?? "")
+    }
+}
+
+extension Device: CustomStringConvertible {
+    /// The fields that are known.
+    public var description: String { fields.compactMap(\.self).joined(separator: ", ") }
 }

@@ -375,11 +375,7 @@ struct ExportReader {
         _ bytes: borrowing Span<UInt8>, correlation element: ExportElement, _ isMended: inout Bool,
         _ sink: inout RecordSink
     ) throws -> Int {
-        // A group has no metadata of its own, unless an exact export carries the correlation whole.
-        let entries = try takeExact(correlation: element, bytes, &sink) ? [] : element.nodes
-        for node in entries where node.depth == 1 && ExportName.metadataEntry.isName(of: node, in: bytes) {
-            sink.report.keepOut("MetadataEntry of Correlation", bytes: node.tag.count)
-        }
+        try takeHead(of: element, bytes, &sink)
         var (members, lost): ([ImportedRecord], Int) = ([], 0)
         for (number, node) in element.nodes.enumerated()
         where node.depth == 1 && ExportName.record.isName(of: node, in: bytes) {
@@ -404,6 +400,17 @@ struct ExportReader {
         try add(members, group: group, isMended: isMended, &sink)
         if let refusal { throw refusal }
         return lost
+    }
+
+    /// Takes the sample that an exact export carries in a correlation. A group has no metadata of its own, so otherwise
+    /// the correlation's are counted as kept out.
+    private func takeHead(
+        of element: ExportElement, _ bytes: borrowing Span<UInt8>, _ sink: inout RecordSink
+    ) throws {
+        if try takeExact(correlation: element, bytes, &sink) { return }
+        for node in element.nodes where node.depth == 1 && ExportName.metadataEntry.isName(of: node, in: bytes) {
+            sink.report.keepOut("MetadataEntry of Correlation", bytes: node.tag.count)
+        }
     }
 
     /// Adds the records of a correlation, none of them in another batch than the others.
@@ -509,13 +516,12 @@ struct ExportReader {
     /// at the top level as well, so they must not be read as if they stood there.
     private func mayBeCorrelation(_ bytes: borrowing Span<UInt8>, at start: Int) -> Bool {
         if bytes.matches(ExportReader.correlationStart, at: start) { return true }
-        var end = start
-        while end < bytes.count, bytes[end] != 0x3E, end == start || bytes[end] != 0x3C { end += 1 }
+        let end = TopLevel.next(bytes, from: start + 1) ?? bytes.count
         return bytes.firstPlace(of: ExportReader.correlationType, from: start, to: end) != nil
     }
 
     private static let correlationStart = Array("<Correlation".utf8)
-    private static let correlationType = Array("\"HKCorrelationTypeIdentifier".utf8)
+    private static let correlationType = Array("CorrelationTypeIdentifier".utf8)
 
     /// Returns where a broken element ends: where the next one begins.
     private func end(_ bytes: borrowing Span<UInt8>, ofBrokenAt start: Int, isOutside: Bool) -> Int? {
@@ -532,14 +538,18 @@ struct ExportReader {
         var end = outside
         if let close = bytes.firstPlace(of: closing, from: start, to: outside) { end = close + closing.count }
         let members = TopLevel.next(bytes, from: start + 1).map { min($0, end) } ?? end
-        var head: CorrelationHead?
+        var (head, isTaken): (CorrelationHead?, Bool) = (nil, false)
         // The start of its tag may be lost.
         let tag = bytes[start] == 0x3C || start == 0 ? start : start - 1
         if let element = ElementMender().mend(bytes, in: tag..<members) {
             var isMended = true
             head = try? self.head(of: element, bytes, &isMended)
+            do {
+                if head != nil { try takeHead(of: element, bytes, &sink) }
+                isTaken = head != nil
+            } catch is RecordReader.Refusal {}
         }
-        if head != nil {
+        if isTaken {
             sink.report.mended += 1
         } else {
             try reject(bytes, start..<members, "it is broken", &sink, quarantine)

@@ -145,22 +145,22 @@ struct HistoryBatcher {
     /// Returns how many more rows a row counts as that is a route.
     static func weight(of route: WorkoutRoute?) -> Int { (route?.points.count ?? 0) / 8 }
 
-    /// Gives the copies of a record within correlations the content of the one at the top level, and their group stays:
-    /// the two are one sample, and a damaged copy must not win over the record. Where a defect of the record was mended
-    /// and the copy had none, the record takes the content of the copy.
+    /// Gives the copies of a record within correlations the content of the record, as far as both are in this batch:
+    /// they are one sample, and a damaged copy must not win. If a defect of the record was mended and its copy had
+    /// none, the record takes the content of the copy instead.
     private mutating func reconcileCopies() {
         guard !nested.isEmpty else { return }
         let ids = batch.ids
-        var copies: [SampleID: (row: Int, isMended: Bool)] = [:]
-        for copy in nested { copies[ids[copy.row]] = copy }
         let isNested = Set(nested.map(\.row))
-        for row in ids.indices where !isNested.contains(row) {
-            guard let copy = copies[ids[row]] else { continue }
-            if mended.contains(row), !copy.isMended {
-                batch.copyContent(from: copy.row, to: row)
-            } else {
-                batch.copyContent(from: row, to: copy.row)
-            }
+        let asked = Set(nested.map { ids[$0.row] })
+        var records: [SampleID: Int] = [:]
+        for row in ids.indices where asked.contains(ids[row]) && !isNested.contains(row) { records[ids[row]] = row }
+        for copy in nested where !copy.isMended {
+            guard let record = records[ids[copy.row]], mended.remove(record) != nil else { continue }
+            batch.copyContent(from: copy.row, to: record)
+        }
+        for copy in nested {
+            if let record = records[ids[copy.row]] { batch.copyContent(from: record, to: copy.row) }
         }
     }
 

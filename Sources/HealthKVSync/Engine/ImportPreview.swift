@@ -18,16 +18,13 @@ struct ImportPreview: SessionJob {
     private func forEachPage(
         of type: SampleType, in window: TimeRange, _ body: ([SampleOutline]) async throws -> Void
     ) async throws {
-        var (request, edge) = (EnumerationRequest(type: type, window: window, limit: options.pageSize), Set<SampleID>())
+        var (request, last) = (EnumerationRequest(type: type, window: window, limit: options.pageSize), Set<SampleID>())
         repeat {
             try Task.checkCancellation()
             let page = try await peer.outline(request)
-            try await body(page.samples.filter { !$0.isOwn && (edge.isEmpty || !edge.contains($0.idAtPeer)) })
-            // What starts at the end of a page may appear again on the next one.
-            if let end = page.samples.last?.start {
-                let last = page.samples.reversed().prefix { $0.start <= end + AnswerLimits.rounding }
-                edge = Set(last.map(\.idAtPeer))
-            }
+            try await body(page.samples.filter { !$0.isOwn && (last.isEmpty || !last.contains($0.idAtPeer)) })
+            // A sample may appear again on the next page.
+            last = page.cursor == nil ? [] : Set(page.samples.map(\.idAtPeer))
             request.cursor = page.cursor
         } while request.cursor != nil
     }

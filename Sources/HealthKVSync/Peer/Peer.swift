@@ -24,8 +24,8 @@ public protocol Peer: Sendable {
     /// Returns a page of the live samples of a type that start in a window, the latest first.
     func enumerate(_ request: EnumerationRequest) async throws(PeerError) -> EnumerationPage
 
-    /// Returns a page of an enumeration without the content of its samples. The engine counts with it what an import
-    /// will bring.
+    /// Returns a page of an enumeration without the content of its samples. The engine uses it to count what
+    /// an import will bring.
     func outline(_ request: EnumerationRequest) async throws(PeerError) -> OutlinePage
 
     /// Carries out operations and returns exactly one outcome for each, in their order. A condition that affects all of

@@ -162,8 +162,7 @@ public struct SampleOutline: Sendable, Hashable, Codable {
 
 /// A page of outlines of the live samples in a window, the latest first.
 public struct OutlinePage: Sendable, Hashable, Codable {
-    /// The outlines. A sample that starts when the earliest of the page does may appear again on the next page, but
-    /// none may be left out.
+    /// The outlines. A sample may appear again on the next page, but none may be left out.
     public var samples: [SampleOutline]
     /// Where the next page begins; `nil` at the end.
     public var cursor: [UInt8]?

@@ -29,6 +29,10 @@ struct UncommonElementTests {
             "\(food.dropFirst()) \(created) \(times)>%</Correlation>",
             "\(food.replacing("Correlation ", with: "Corelation ")) \(created) \(times)>%</Correlation>",
             "\(food.replacing("<Correlation ", with: "C<orrelation ")) \(created) \(times)>%</Correlation>",
+            "\(food.replacing("<Correlation ", with: "<Co<rrelation ")) \(created) \(times)>%</Correlation>",
+            "\(food.replacing("<Correlation ", with: "<C>orrelation ")) \(created) \(times)>%</Correlation>",
+            "\(food.replacing("<Correlation ", with: ">Correlation ")) \(created) \(times)>%</Correlation>",
+            "\(food.replacing("\"HK", with: "K")) \(created) \(times)>%</Correlation>",
         ], ["", "\n  "])
     func damagedCorrelation(_ form: String, space: String) throws {
         let damaged = form.replacing("%", with: space + Self.energy() + (space.isEmpty ? "" : "\n"))
@@ -62,7 +66,7 @@ struct UncommonElementTests {
     }
 
     @Test(
-        "Of a record and its copy within a correlation the record counts, and the copy where only the record was mended",
+        "The record at the top level wins over its copy in a correlation, unless only the record was mended",
         arguments: ["za<p", "zap", "Zap", "a"], [true, false])
     func damagedCopy(_ key: String, isFirst: Bool) throws {
         func record(_ key: String) -> String {

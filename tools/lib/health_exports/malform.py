@@ -6,6 +6,7 @@ Records that a malformation does not touch must be there exactly, always. The to
 values right, or put into quarantine; it must never bring a value or a time that does not stand in the bytes of the file.
 """
 import argparse
+import html
 import json
 import random
 import re
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import catalog
 import generate
-from comparison import core, describe, matched, source, time, unit
+from comparison import core, describe, detail_problem, matched, source, strings, time, unit
 
 TAG = re.compile(rb"<[^<>]*>")
 ATTRIBUTE = re.compile(rb'(\s)([\w]+)="([^"]*)"')
@@ -341,11 +342,13 @@ def judge(base, variant, samples, is_counted):
     must, relaxed, may, twice = base.expectation(variant.touched)
     # Where both copies of a record read well, nobody can tell which one is damaged: either is right.
     unclear = [] if is_counted or variant.rule != "bytes" else [truth for truth in twice if truth in must]
+    loose = [must[place] for place in relaxed]
     clear = [(truth, place in relaxed) for place, truth in enumerate(must) if truth not in unclear]
     problems, rest = matched(
-        [truth for truth, _ in clear], samples, {place for place, (_, loose) in enumerate(clear) if loose})
+        [truth for truth, _ in clear], samples, {place for place, (_, is_loose) in enumerate(clear) if is_loose})
     for truth in unclear:
-        found = next((sample for sample in rest if core(sample) == core(truth)), None)
+        found = next((sample for sample in rest if core(sample) == core(truth)
+                      and is_of_copies(truth, sample, variant.region, truth in loose)), None)
         if found is None:
             problems.append(f"missing: {describe(core(truth))}")
         else:
@@ -370,6 +373,18 @@ def judge(base, variant, samples, is_counted):
     if len(strange) > max(1, len(left)):
         problems.append(f"{len(strange)} records of one touched element")
     return problems, len(left) > len(strange)
+
+
+def is_of_copies(truth, sample, region, ignores_group):
+    """Whether what a sample has besides its core is that of the sound copy, or stands in the damaged one."""
+    if detail_problem(truth, sample, ignores_group) is None:
+        return True
+    if not ignores_group and bool(truth.get("group")) != bool(sample.get("group")):
+        return False
+    known = {text for pair in truth.get("metadata", []) for text in pair} | set(strings(truth.get("device", {})))
+    stands = html.unescape(region.decode("utf-8", "replace"))
+    found = [*strings(sample.get("metadata", {})), *sample.get("device", {}).values()]
+    return all(text in known or text in stands for text in found)
 
 
 def is_right(truth, sample):
