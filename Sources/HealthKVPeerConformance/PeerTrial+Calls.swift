@@ -58,7 +58,7 @@ extension PeerTrial {
         for _ in 0..<10_000 {
             let page = try await peer.outline(
                 EnumerationRequest(type: type, window: window, cursor: cursor, limit: limit))
-            // The end of a page may appear again.
+            // A sample may appear again on the next page.
             all += page.samples.filter { new in !all.contains { $0.idAtPeer == new.idAtPeer } }
             cursor = page.cursor
             if cursor == nil { return all }

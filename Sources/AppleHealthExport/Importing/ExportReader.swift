@@ -516,7 +516,7 @@ struct ExportReader {
     /// at the top level as well, so they must not be read as if they stood there.
     private func mayBeCorrelation(_ bytes: borrowing Span<UInt8>, at start: Int) -> Bool {
         if bytes.matches(ExportReader.correlationStart, at: start) { return true }
-        let end = TopLevel.next(bytes, from: start + 1) ?? bytes.count
+        let end = min(TopLevel.next(bytes, from: start + 1) ?? bytes.count, start + ExportReader.piece)
         return bytes.firstPlace(of: ExportReader.correlationType, from: start, to: end) != nil
     }
 
@@ -648,7 +648,9 @@ struct ExportReader {
     ) throws -> Int? {
         var end = start
         while end < bytes.count, bytes[end] != 0x3C { end += 1 }
-        guard end < bytes.count || isAtEnd || end - start >= ExportReader.piece else { return nil }
+        // What it belongs to may stand behind it, so the outcome must not depend on how many bytes are there.
+        guard TopLevel.next(bytes, from: start + 1) != nil || isAtEnd || bytes.count - start >= ExportReader.piece
+        else { return nil }
         if mayBeCorrelation(bytes, at: start) { return try mend(bytes, correlationFrom: start, &sink, quarantine) }
         try reject(bytes, start..<end, reason, &sink, quarantine)
         return end

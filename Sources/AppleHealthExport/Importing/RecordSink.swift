@@ -42,7 +42,9 @@ struct RecordSink {
 
     /// Adds a record.
     ///
-    /// - Parameter isNested: whether the record stands within a correlation, and at the top level once more.
+    /// - Parameters:
+    ///   - isNested: whether the record stands within a correlation, and at the top level once more.
+    ///   - isMended: whether a defect of the record, or of the correlation around it, was mended.
     mutating func add(_ record: ImportedRecord, isNested: Bool = false, isMended: Bool = false) throws {
         report.read += 1
         guard wanted.includes(record.type, record.source), wanted.includes(start: record.start.nanoseconds) else {

@@ -97,9 +97,7 @@ final class CheckedPeer: Sendable {
             try await inner.enumerate(sent)
         }
         try page.check(request, isOfRecords: keepsRecords)
-        let window = "\(request.window.from.nanoseconds) \(request.window.to.nanoseconds)"
-        try noteProgress(
-            "window \(request.type) \(window)", from: request.cursor, to: page.cursor, isEmpty: page.samples.isEmpty)
+        try noteWindow("window", request, to: page.cursor, isEmpty: page.samples.isEmpty)
         return page
     }
 
@@ -111,10 +109,15 @@ final class CheckedPeer: Sendable {
             try await inner.outline(sent)
         }
         try page.check(request)
-        let window = "\(request.window.from.nanoseconds) \(request.window.to.nanoseconds)"
-        try noteProgress(
-            "outline \(request.type) \(window)", from: request.cursor, to: page.cursor, isEmpty: page.samples.isEmpty)
+        try noteWindow("outline", request, to: page.cursor, isEmpty: page.samples.isEmpty)
         return page
+    }
+
+    private func noteWindow(
+        _ call: String, _ request: EnumerationRequest, to next: [UInt8]?, isEmpty: Bool
+    ) throws(PeerError) {
+        let window = "\(request.window.from.nanoseconds) \(request.window.to.nanoseconds)"
+        try noteProgress("\(call) \(request.type) \(window)", from: request.cursor, to: next, isEmpty: isEmpty)
     }
 
     private func noteProgress(

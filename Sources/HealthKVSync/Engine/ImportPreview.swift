@@ -22,7 +22,7 @@ struct ImportPreview: SessionJob {
         repeat {
             try Task.checkCancellation()
             let page = try await peer.outline(request)
-            try await body(page.samples.filter { !$0.isOwn && (last.isEmpty || !last.contains($0.idAtPeer)) })
+            try await body(page.samples.filter { !$0.isOwn && !last.contains($0.idAtPeer) })
             // A sample may appear again on the next page.
             last = page.cursor == nil ? [] : Set(page.samples.map(\.idAtPeer))
             request.cursor = page.cursor
