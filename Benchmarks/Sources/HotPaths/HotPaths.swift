@@ -11,7 +11,8 @@ import Histories
 /// With `HEALTHKV_PLANT` set, runs each tenth operation twice: the slow-down that the guard must detect.
 @main
 enum HotPaths {
-    static let isPlanted = ProcessInfo.processInfo.environment["HEALTHKV_PLANT"] != nil
+    /// `ProcessInfo` would copy all variables once, in the part that is counted: the more there are, the longer.
+    static let isPlanted = unsafe getenv("HEALTHKV_PLANT") != nil
 
     static func main() {
         do {
