@@ -258,6 +258,7 @@ PLANTS = [
     ("docs/Link.md", "# L\n\n[gone](Gone.md)\n", "link"),
     ("docs/Anchor.md", "# L\n\n[gone](B.md#gone)\n", "link"),
     ("tools/broken", "#!/usr/bin/env bash\nif true; then\n", "script"),
+    ("tools/pipe", "#!/usr/bin/env bash\nif a | grep -q b; then c; fi\n", "script"),
     ("tools/not-executable", "#!/usr/bin/env python3\n", "script"),
     ("docs/healthkit-api.md", BAD_API, "healthkit"),  # newer than the deployment target
     ("docs/healthkit-api.md", BAD_API, "healthkit"),  # old
