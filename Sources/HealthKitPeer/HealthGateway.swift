@@ -30,8 +30,8 @@ protocol HealthGateway: Sendable {
     func held(_ identifiers: Set<String>, of type: SampleType) async throws(GatewayError) -> [HeldSample]
     /// Saves a whole shipment or nothing. Returns the new UUIDs, in the order of its samples.
     func save(_ shipment: Shipment) async throws(GatewayError) -> [SampleID]
-    /// Deletes this app's samples of a type by sync identifier or by UUID. An absent sample is no error.
-    func delete(_ type: SampleType, identifiers: Set<String>, ids: Set<SampleID>) async throws(GatewayError)
+    /// Deletes this app's samples of a type by UUID. An absent sample is no error.
+    func delete(_ type: SampleType, ids: Set<SampleID>) async throws(GatewayError)
     /// Deletes this app's correlations that start at an instant, or belong to a group, and have no members left.
     func deleteEmpty(_ type: SampleType, at instants: Set<Instant>, of groups: Set<String>) async throws(GatewayError)
     /// Deletes this app's correlations of a group that hold no samples but those with some sync identifiers, except the

@@ -216,16 +216,11 @@ struct HealthKitGateway: HealthGateway {
         }
     }
 
-    func delete(_ type: SampleType, identifiers: Set<String>, ids: Set<SampleID>) async throws(GatewayError) {
+    func delete(_ type: SampleType, ids: Set<SampleID>) async throws(GatewayError) {
         let healthType = try healthType(type)
         do {
-            if !identifiers.isEmpty {
-                _ = try await store.deleteObjects(of: healthType, predicate: predicate(identifiers))
-            }
-            if !ids.isEmpty {
-                let predicate = HKQuery.predicateForObjects(with: Set(ids.map(\.uuid)))
-                _ = try await store.deleteObjects(of: healthType, predicate: predicate)
-            }
+            let predicate = HKQuery.predicateForObjects(with: Set(ids.map(\.uuid)))
+            _ = try await store.deleteObjects(of: healthType, predicate: predicate)
         } catch {
             throw GatewayError(error)
         }

@@ -45,8 +45,9 @@ extension HealthKitPeer {
 
     // MARK: Deleting
 
-    /// Deletes by sync identifier, or else by HealthKit's UUID, because a sample may have been saved before there were
-    /// identifiers (SEMANTICS C6). A greater version stays.
+    /// Finds samples by sync identifier, or else by HealthKit's UUID, because a sample may have been saved before there
+    /// were identifiers (SEMANTICS C6). Deletes what it found by UUID: a greater version stays, and so does one that is
+    /// saved meanwhile.
     private func delete(_ operations: [PushOperation], of type: SampleType) async -> [UInt64: PushOutcome] {
         var identified: [String: PushOperation] = [:]
         for operation in operations {
@@ -57,7 +58,7 @@ extension HealthKitPeer {
         do {
             let held = try await gateway.held(Set(identified.keys), of: type)
             let named = Set(held.map(\.syncIdentifier))
-            let ids = identified.filter { !named.contains($0.key) }.compactMap(\.value.unnamedID)
+            var ids = Set(identified.filter { !named.contains($0.key) }.compactMap(\.value.unnamedID))
             for sample in held {
                 guard let operation = identified[sample.syncIdentifier], sample.version > operation.version else {
                     continue
@@ -65,13 +66,12 @@ extension HealthKitPeer {
                 identified[sample.syncIdentifier] = nil
                 outcomes[operation.sequence] = .superseded
             }
-            let present = named.intersection(identified.keys)
+            ids.formUnion(held.filter { identified[$0.syncIdentifier] != nil }.map(\.id))
             if Task.isCancelled { return Self.all(operations, Self.leftBehind) }
             // Totals go first, and again if an earlier call ended in between: nothing else finds them later.
             let left = type == .workout ? try await gateway.deleteTotals(of: Set(identified.keys), before: nil) : []
-            if !present.isEmpty || !ids.isEmpty {
-                try await gateway.delete(type, identifiers: present, ids: Set(ids))
-            }
+            if Task.isCancelled { return Self.all(operations, Self.leftBehind) }
+            if !ids.isEmpty { try await gateway.delete(type, ids: ids) }
             await meals.deleteEmptied(around: held, operations, type)
             // Totals that may not be deleted now are deleted once they may: the deletion of the workout is repeated.
             for name in left {
@@ -139,14 +139,15 @@ extension HealthKitPeer {
     /// this function queries the samples that it holds. If the query fails, for example while the device is locked, the
     /// UUIDs that were saved are valid until the samples are pulled back.
     private func outcomes(of parcel: Parcel, _ saved: [(Sample, SampleID)]) async -> [UInt64: PushOutcome] {
-        var held: [String: HeldSample] = [:]
+        // One app may use an identifier for two types (SEMANTICS A4).
+        var held: [SampleType: [String: HeldSample]] = [:]
         var stuck: Set<SampleType> = []
         for (type, operations) in Dictionary(grouping: parcel.operations, by: \.type) {
             let identifiers = Set(operations.compactMap(\.saved?.syncIdentifier))
-            for sample in (try? await gateway.held(identifiers, of: type)) ?? [] {
-                held[sample.syncIdentifier] = sample
-            }
-            if !(await deleteReplaced(by: operations, of: type, held)) { stuck.insert(type) }
+            let found = (try? await gateway.held(identifiers, of: type)) ?? []
+            let named = Dictionary(found.map { ($0.syncIdentifier, $0) }) { $1 }
+            held[type] = named
+            if !(await deleteReplaced(by: operations, of: type, named)) { stuck.insert(type) }
         }
         let ids = Dictionary(saved.map { ($0.0.id, $0.1) }) { first, _ in first }
         var outcomes: [UInt64: PushOutcome] = [:]
@@ -156,7 +157,7 @@ extension HealthKitPeer {
                 outcomes[operation.sequence] = .unknown(reason: "what it replaces could not be deleted")
                 continue
             }
-            guard let found = held[sample.syncIdentifier ?? ""] else {
+            guard let found = held[sample.type]?[sample.syncIdentifier ?? ""] else {
                 outcomes[operation.sequence] = .done(idAtPeer: ids[sample.id])
                 continue
             }
@@ -174,7 +175,7 @@ extension HealthKitPeer {
             operation.idAtPeer == held[operation.saved?.syncIdentifier ?? ""]?.id ? nil : operation.idAtPeer
         }
         guard !ids.isEmpty else { return true }
-        return (try? await gateway.delete(type, identifiers: [], ids: Set(ids))) != nil
+        return (try? await gateway.delete(type, ids: Set(ids))) != nil
     }
 
     /// The outcome of an operation that a cancelled push did not carry out.

@@ -150,6 +150,25 @@ import Testing
         #expect(try phone.pending() == 0)
     }
 
+    @Test(
+        "C6: an entry without a sync identifier whose edit ended before the old version was deleted is there once in the end"
+    )
+    func unnamedHalfway() async throws {
+        let phone = try await Phone()
+        try await phone.engine.authorize("HealthKit", .all)
+        try phone.app.record("BodyMass", 70, "kg", from: phone.clock.now)
+        try await phone.begin()
+        let held = try #require(try phone.store.blockingRead { try $0.samples(of: .bodyMass) }.first)
+        try phone.edit(held.id, to: 69)
+        phone.device.fail(.delete)
+        try await phone.engine.sync()
+        #expect(phone.health == [69, 70])
+        try await phone.settle()
+        #expect(phone.health == [69])
+        #expect(try phone.weights() == [69])
+        #expect(try phone.pending() == 0)
+    }
+
     @Test("A crash of the call after its effect doubles nothing")
     func lostAnswers() async throws {
         let phone = try await Phone()

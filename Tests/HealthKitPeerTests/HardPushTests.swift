@@ -27,6 +27,20 @@ import Testing
         }
     }
 
+    @Test("C22: a deletion that takes its time takes no version that is saved meanwhile")
+    func slowDeletion() async throws {
+        let bench = try await PeerBench()
+        let old = try bench.weight(70, "scale-1")
+        #expect(await bench.save([old]).allSatisfy(\.isDone))
+        bench.device.slow(.delete)
+        let deletion = Task { await bench.delete(old) }
+        while bench.device.hungCalls == 0 { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(await bench.save([try bench.weight(71, "scale-1", version: 2)]).allSatisfy(\.isDone))
+        bench.device.releaseHungCalls()
+        #expect(await deletion.value?.isDone == true)
+        #expect(bench.contents(.bodyMass).map(\.value) == [71])
+    }
+
     @Test("An edit of a workout leaves no total in Health that the workout no longer has")
     func droppedTotal() async throws {
         let bench = try await PeerBench()
@@ -42,6 +56,17 @@ import Testing
         #expect(bench.contents(.workout).count == 1)
         #expect(bench.contents(.activeEnergyBurned).map(\.value) == [312])
         #expect(bench.contents(.distanceWalkingRunning).isEmpty)
+    }
+
+    @Test("A4: members of a meal that have one sync identifier are known by ids of their own")
+    func oneIdentifier() async throws {
+        let bench = try await PeerBench()
+        var meal = try bench.porridge(at: 0, version: 1)
+        for index in meal.indices { meal[index].syncIdentifier = "log-17" }
+        for (sample, outcome) in zip(meal, await bench.save(meal, group: meal)) {
+            let shown = try #require(bench.contents(sample.type).first)
+            #expect(outcome == .done(idAtPeer: SampleID(shown.uuid)))
+        }
     }
 
     @Test("A meal that was moved to another time moves as a whole, and leaves nothing when it is deleted")

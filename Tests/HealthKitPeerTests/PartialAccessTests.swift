@@ -85,6 +85,24 @@ import Testing
         for type in Self.nutrients { #expect(phone.device.contents(of: type.identifier).isEmpty) }
     }
 
+    @Test("C22: a member that the user deleted in Health does not come back with the nutrient that completes its meal")
+    func deletedMember() async throws {
+        let phone = try await phone(denying: .dietaryProtein)
+        try eat(on: phone)
+        try await phone.settle()
+        let energy = SampleType.dietaryEnergyConsumed.identifier
+        let shown = try #require(phone.device.contents(of: energy).first)
+        #expect(phone.device.userDeletes(shown.uuid).count == 1)
+        phone.device.setAccess(of: phone.app, to: SampleType.dietaryProtein.identifier, sharing: .granted)
+        _ = try await phone.engine.enterForeground()
+        #expect(phone.device.contents(of: energy).isEmpty)
+        try await phone.settle()
+        #expect(phone.device.contents(of: energy).isEmpty)
+        #expect(try phone.store.blockingRead { try $0.samples(group: "log-17") }.count == 3)
+        #expect(phone.device.contents(of: SampleType.dietaryProtein.identifier).count == 1)
+        #expect(try phone.pending() == 0)
+    }
+
     @Test("A push splits a meal by what may be written, though nobody knew of it before")
     func splitPush() async throws {
         let bench = try await PeerBench()

@@ -4,4 +4,7 @@ import HealthModel
 public struct CommitMark: Sendable, Hashable {
     let generation: UInt64
     let commit: UInt64
+
+    /// Whether the store could not be read: waiting after this mark ends when the store is back.
+    package var isOfAbsence: Bool { commit == .max }
 }

@@ -37,6 +37,19 @@ extension SampleStore {
         return CommitMark(generation: generation, commit: try read { $0.snapshot.header.commit })
     }
 
+    /// Returns the mark of the current state, for a follower that outlives ``suspend(within:)``: while the store cannot
+    /// be read, the mark of its return. Returns `nil` once the store is closed.
+    package func followedMark() -> CommitMark? {
+        let generation = core.observers.generation
+        do {
+            return CommitMark(generation: generation, commit: try read { $0.snapshot.header.commit })
+        } catch let error as StoreError where error.code == .closed {
+            return nil
+        } catch {
+            return CommitMark(generation: generation, commit: .max)
+        }
+    }
+
     /// Waits until this process or another commits anything after a mark. Returns `false` if the store is closed or the
     /// task is cancelled. Waiting keeps no snapshot; commits of other processes are looked for twenty times a second.
     public func waitForCommit(after mark: CommitMark) async -> Bool {

@@ -127,6 +127,11 @@ extension [PushOutcome] {
         try require(count == operations.count, "\(operations.count) operations have \(count) outcomes")
         let isShort = allSatisfy { $0.reason?.utf8.count ?? 0 <= AnswerLimits.reasonBytes }
         try require(isShort, "an outcome has a reason that is too long")
+        var ids: Set<SampleID> = []
+        for (operation, outcome) in zip(operations, self) {
+            guard case .save = operation.kind, case .done(let id?) = outcome else { continue }
+            try require(ids.insert(id).inserted, "two samples were saved under one id")
+        }
     }
 }
 

@@ -14,18 +14,10 @@ struct CacheKeeper: SessionJob {
             while true {
                 try Task.checkCancellation()
                 let ids = try store.blockingRead { txn in
-                    let peers = try txn.peers().map(\.id)
                     var ids: [SampleID] = []
                     for source in state[type].sources.sorted() {
                         try txn.forEachSample(SampleQuery(type, source: source, includeShadowed: true)) { sample in
-                            let isSeen = try sample.origin == .imported && !txn.isChanged(id: sample.id, since: seen)
-                            // A sample from another peer is not this one's to remove, and one that waits for a peer has
-                            // not arrived there yet.
-                            guard isSeen,
-                                try txn.link(peer: name, sample: sample.id)?.isFromElsewhere != true,
-                                try !peers.contains(where: { try txn.pending(peer: $0, sample: sample.id) != nil })
-                            else { return true }
-                            ids.append(sample.id)
+                            if try txn.mayLeave(sample, cacheOf: name, since: seen) { ids.append(sample.id) }
                             return ids.count < 1_000
                         }
                     }
@@ -33,7 +25,14 @@ struct CacheKeeper: SessionJob {
                 }
                 if ids.isEmpty { break }
                 try await holdLease()
-                try await update { txn, _ in for id in ids { try txn.purge(id: id) } }
+                try await update { txn, _ in
+                    for id in ids {
+                        // The app may have edited it meanwhile.
+                        guard let sample = try txn.sample(id: id), try txn.mayLeave(sample, cacheOf: name, since: seen)
+                        else { continue }
+                        try txn.purge(id: id)
+                    }
+                }
             }
         }
     }
@@ -52,5 +51,15 @@ struct CacheKeeper: SessionJob {
             let read = others.compactMap(\.readInUse)
             return sent.count == takers.count ? (sent + read).min() : nil
         }
+    }
+}
+
+extension SampleReading where Self: ~Copyable {
+    /// Returns `true` if a sample of a peer's cache may be removed: all other stores have it as it was at a place.
+    fileprivate func mayLeave(_ sample: Sample, cacheOf peer: PeerID, since seen: ChangeToken) throws -> Bool {
+        guard sample.origin == .imported, try !isChanged(id: sample.id, since: seen) else { return false }
+        // A sample from another peer is not this one's to remove, and one that waits for a peer has not arrived there.
+        return try link(peer: peer, sample: sample.id)?.isFromElsewhere != true
+            && !peers().contains { try pending(peer: $0.id, sample: sample.id) != nil }
     }
 }

@@ -18,6 +18,12 @@ extension PeerSession {
     fileprivate func reconcile() async throws -> ReconcileReport {
         do {
             guard try state().isEnabled else { return ReconcileReport() }
+            if peer.keepsRecords {
+                // A store that was away for long is read and brought in line first: a comparison would bring back what
+                // either side has deleted and forgotten.
+                if let issue = try await Pass(core: core).run(PassRequest(isUrgent: true)).issue { throw issue }
+                guard try !Retirement(core: core).isDue() else { return ReconcileReport() }
+            }
             try await holdLease()
             // A link that was made before the store was copied or restored does not prove that a sample is gone.
             try await introduction.checkEpoch()

@@ -59,13 +59,16 @@ extension PeerSession {
         let number = followers
         self.signals = sender
         // Take the mark before anything is read, so that commits made meanwhile are reported.
-        let mark = try? store.commitMark()
+        let mark = store.followedMark()
         await withTaskGroup(of: Void.self) { group in
             group.addTask { [store] in
                 if let mark {
                     // Send a signal for a commit only if none is waiting. The store also reports commits of other
                     // processes.
-                    await store.followCommits(after: mark) { if flag.raise() { sender.yield(.commit) } }
+                    await store.followCommits(after: mark) { isBack in
+                        // While the store was suspended, nothing could be listened to.
+                        if isBack { sender.yield(.started) } else if flag.raise() { sender.yield(.commit) }
+                    }
                 }
                 sender.finish()
             }
@@ -134,7 +137,11 @@ extension PeerSession {
             let wakes = waitingWakes.take()
             if wakes.isEmpty { return }
             let types = wakes.reduce(into: Set()) { $0.formUnion($1.types) }
-            _ = try? await inTurn { try await $0.serve(wakeUpOf: types) }
+            do { try await inTurn { try await $0.serve(wakeUpOf: types) } } catch {
+                // The wake-up does not come again once the store is back.
+                let isSuspended = (error as? StoreError)?.code == .suspended
+                if isSuspended { Pass(core: core).postpone(PassRequest(types: types, pushes: false)) }
+            }
             // The work of the wake-ups is committed, or it failed and is kept (SEMANTICS A15).
             for wake in wakes { wake.complete() }
         }

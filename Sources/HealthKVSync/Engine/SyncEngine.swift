@@ -134,9 +134,12 @@ public final class SyncEngine: Sendable {
             let watch = Task { [self] in
                 var last: SyncStatus?
                 repeat {
-                    guard let mark = try? store.commitMark(), let status = try? status() else { break }
-                    if status != last { continuation.yield(status) }
-                    last = status
+                    guard let mark = store.followedMark() else { break }
+                    // A suspended store has no status until it is back.
+                    if let status = try? status(), status != last {
+                        continuation.yield(status)
+                        last = status
+                    }
                     guard await store.waitForCommit(after: mark) else { break }
                 } while !Task.isCancelled
                 continuation.finish()

@@ -44,5 +44,5 @@ extension Sample {
 
     /// Above the versions that sources and edits reach, and below the greatest, so that a sample that is shown again
     /// can live.
-    private static let aboveAllVersions = versionLimit / 2
+    static let aboveAllVersions = versionLimit / 2
 }

@@ -183,9 +183,27 @@ extension PageApplier {
             try txn.link(peer: peer, sample: deletion.idAtPeer) == nil,
             try txn.sample(id: deletion.idAtPeer) == nil, try txn.deletedSample(id: deletion.idAtPeer) == nil
         else { return }
+        let isBuried = try buryRemoved(deletion, in: &txn)
         try txn.setLink(
             PeerLink(
-                peer: peer, sample: deletion.idAtPeer, idAtPeer: deletion.idAtPeer, version: PeerLink.deletedUnseen))
+                peer: peer, sample: deletion.idAtPeer, idAtPeer: deletion.idAtPeer,
+                version: isBuried ? PeerLink.presumedGone : PeerLink.deletedUnseen))
+    }
+
+    /// Leaves a tombstone of a deleted sample that this store may have removed as a cache: others still hold it. The
+    /// sample lives again if the peer shows it again. Returns `true` if there is a tombstone now.
+    private mutating func buryRemoved(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws -> Bool {
+        guard plan.plan(of: feed)?.retention == .cache, state.phase.isAdopted,
+            // The sample's own source is not known here any more; its id is all that tells it.
+            let source = state.sources.min(),
+            try txn.peers().contains(where: { $0.id != peer && $0.queue == nil && !$0.isRetired })
+        else { return false }
+        try deleteLeaving(in: &txn)
+        let deleted = DeletedSample(
+            id: deletion.idAtPeer, type: feed, source: source, syncIdentifier: nil, version: 0, modified: .unknown)
+        // A replacement has a greater version, and others may hold it under this id.
+        let version = deletion.syncIdentifier == nil ? Sample.aboveAllVersions : deletion.deletedVersion ?? 0
+        return try txn.raise(deleted, to: version)
     }
 
     /// Records the number of a deleted version, which may never have been seen here. Its clock is unknown, so its

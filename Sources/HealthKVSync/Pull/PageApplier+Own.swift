@@ -72,7 +72,12 @@ extension PageApplier {
         let link = try txn.link(peer: peer, sample: held.id)
         let waiting = try txn.pending(peer: peer, sample: held.id)
         report.unchanged += 1
-        try setLink(held.id, record, in: &txn)
+        // What is sent in place of a sample without a sync identifier has arrived, and that sample is still to be
+        // deleted: the operation that does so finds it by the link.
+        let isReplacing = link?.version == PeerLink.unnamed && link?.idAtPeer != record.idAtPeer
+        if !(isReplacing && waiting?.isSent == true && record.isSame(as: held)) {
+            try setLink(held.id, record, in: &txn)
+        }
         if link == nil { report.adopted += 1 }
         if record.isSame(as: held) {
             if let waiting, isMadeTwice(record, held, waiting) {

@@ -93,7 +93,10 @@ struct PushBatch: Sendable {
         guard conditions.pushes(sample.type) else { return idle.append(operation) }
         guard !block(operation, sample.type, conditions), conditions.allows(sample.type) else { return }
         let group = try sample.group.map { try txn.samples(group: $0, source: sample.source.identity) } ?? []
-        guard try mayGo(operation, sample, group, peer, conditions, in: txn) else { return }
+        // A sample that could not be sent with its group, and may be sent now, completes the group.
+        let completesGroup =
+            operation.accessType != nil && operation.attempts == 0 && link == nil && !conditions.seen.isBlind
+        guard try mayGo(operation, sample, group, peer, conditions, completesGroup, in: txn) else { return }
         if !conditions.keepsRecords { sample = sample.numbered(operation.version) }
         if sample.syncIdentifier == nil { sample.syncIdentifier = sample.id.description }
         let sent = PushOperation(
@@ -107,10 +110,7 @@ struct PushBatch: Sendable {
             else { continue }
             try add(other, peer, conditions, in: txn)
         }
-        // A sample that could not be sent with its group, and may be sent now, completes the group.
-        guard operation.accessType != nil, operation.attempts == 0, link == nil, !conditions.seen.isBlind else {
-            return
-        }
+        guard completesGroup else { return }
         for mate in group where mate.id != sample.id && conditions.allows(mate.type) {
             guard !conditions.ungranted.contains(mate.type), try txn.pending(peer: peer, sample: mate.id) == nil,
                 try txn.link(peer: peer, sample: mate.id) != nil
@@ -121,18 +121,23 @@ struct PushBatch: Sendable {
 
     /// Returns `true` if a sample may be sent although the peer may know it, or another member of its group. The user
     /// may have deleted it at the peer since; only a feed that was read to its end shows that.
+    ///
+    /// - Parameter completesGroup: Whether the members that the peer holds are sent again with this one.
     private mutating func mayGo(
         _ operation: PendingOperation, _ sample: Sample, _ group: [Sample], _ peer: PeerID, _ conditions: Conditions,
-        in txn: borrowing ReadTransaction
+        _ completesGroup: Bool, in txn: borrowing ReadTransaction
     ) throws -> Bool {
         var unread: Set<SampleType> = []
         if !conditions.hasRead(sample.type), conditions.mayBeKnown(operation, sample) { unread.insert(sample.type) }
         for mate in group
         where mate.id != sample.id && conditions.pushes(mate.type) && !conditions.hasRead(mate.type) {
-            guard let waiting = try txn.pending(peer: peer, sample: mate.id), waiting.state != .quarantined else {
-                continue
+            if let waiting = try txn.pending(peer: peer, sample: mate.id) {
+                let isWaiting = waiting.state != .quarantined
+                if isWaiting, conditions.mayBeKnown(waiting, mate) { unread.insert(mate.type) }
+            } else if completesGroup, try txn.link(peer: peer, sample: mate.id) != nil {
+                // It would be sent again with the group.
+                unread.insert(mate.type)
             }
-            if conditions.mayBeKnown(waiting, mate) { unread.insert(mate.type) }
         }
         self.unread.formUnion(unread)
         return unread.isEmpty

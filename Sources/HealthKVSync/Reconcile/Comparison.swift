@@ -246,7 +246,11 @@ struct Comparison: SessionJob {
         if isMany || known == 0 {
             if isMany, missing.count > known {
                 // This points to another database, or to one that is still being filled, and not to so many deletions.
-                try await update { txn, state in try state.beginDoubt(of: name, at: now, in: &txn) }
+                try await update { txn, state in
+                    let isOnlyOwn = !state.isDoubted && state.types.values.allSatisfy { $0.lastForeign == nil }
+                    try state.beginDoubt(of: name, at: now, in: &txn)
+                    state.isDoubtedForAbsence = isOnlyOwn
+                }
                 return nil
             }
             let before = try store.blockingRead { try $0.checkNote(name, type) }.ownMissing

@@ -47,7 +47,7 @@ extension PeerState {
             link.isProvisional = true
             try txn.setLink(link)
         }
-        isDoubted = !links.isEmpty
+        (isDoubted, isDoubtedForAbsence) = (!links.isEmpty, nil)
         let commit = txn.currentToken.commit
         for key in types.keys {
             types[key]!.doubt.begin(at: commit)

@@ -41,6 +41,9 @@ struct PeerState: Codable, Sendable, Equatable {
     /// Whether the links may belong to another database than the peer's, and nothing has shown yet that they do not.
     /// ``TypeState/doubt`` has what each type has shown.
     var isDoubted = false
+    /// Whether the doubt began only because samples of this app are gone, and the peer never showed any others: their
+    /// user may have deleted them all. `nil` without a doubt.
+    var isDoubtedForAbsence: Bool?
     /// When the engine last noted how far a peer with a queue has seen the changes; `nil` if it never did.
     var lastAcknowledged: Instant?
     /// What the peer said about itself.

@@ -185,10 +185,10 @@ public struct StorePeer: RecordPeer {
     public func wakeUps(for types: Set<SampleType>) -> AsyncStream<WakeUp> {
         let other = other
         // Take the mark before anything is read, so that commits made meanwhile are signalled.
-        let mark = try? other.commitMark()
+        let mark = other.followedMark()
         return AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let watch = Task {
-                if let mark { await other.followCommits(after: mark) { continuation.yield(WakeUp([.every])) } }
+                if let mark { await other.followCommits(after: mark) { _ in continuation.yield(WakeUp([.every])) } }
                 continuation.finish()
             }
             continuation.onTermination = { _ in watch.cancel() }

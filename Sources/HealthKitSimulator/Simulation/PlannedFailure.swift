@@ -15,6 +15,8 @@ struct PlannedFailure: Sendable {
         case interruption
         /// The call does not return.
         case hang
+        /// The call waits before it has its effect.
+        case wait
     }
 
     let call: SimulatedCall
@@ -27,6 +29,7 @@ struct PlannedFailure: Sendable {
         case .error(let code): HKError(code, "A planned failure")
         case .interruption: PlannedFailure.interruption
         case .hang: HungCall()
+        case .wait: SlowCall()
         }
     }
 
@@ -36,6 +39,9 @@ struct PlannedFailure: Sendable {
 
 /// Thrown inside the simulator by a call that must not return.
 struct HungCall: Error {}
+
+/// Thrown inside the simulator by a call that goes on when it is released.
+struct SlowCall: Error {}
 
 extension SimulatedDevice {
     /// Makes the `number`th call from now on fail, before or after it has its effect.
@@ -57,12 +63,18 @@ extension SimulatedDevice {
         plan(PlannedFailure(call: call, number: number, kind: .hang, afterEffect: afterEffect))
     }
 
+    /// Makes the `number`th call from now on wait until ``releaseHungCalls()``. Then it has its effect, whatever has
+    /// happened meanwhile.
+    public func slow(_ call: SimulatedCall, number: Int = 1) {
+        plan(PlannedFailure(call: call, number: number, kind: .wait, afterEffect: false))
+    }
+
     private func plan(_ failure: PlannedFailure) { state.withLock { $0.failures.append(failure) } }
 
     /// How many calls have not returned.
     public var hungCalls: Int { state.withLock { $0.hung.count } }
 
-    /// Makes all hanging calls return, as interrupted.
+    /// Makes all hanging calls return, as interrupted, and all slow ones go on.
     public func releaseHungCalls() {
         let hung = state.withLock { state in
             defer { state.hung = [] }
@@ -74,9 +86,16 @@ extension SimulatedDevice {
     /// Runs a call that may hang.
     func returning<Answer>(_ body: () throws -> Answer) async throws -> Answer {
         do { return try body() } catch is HungCall {
-            await withCheckedContinuation { call in state.withLock { $0.hung.append(call) } }
+            await waitForRelease()
             throw PlannedFailure.interruption
+        } catch is SlowCall {
+            await waitForRelease()
+            return try body()
         }
+    }
+
+    private func waitForRelease() async {
+        await withCheckedContinuation { call in state.withLock { $0.hung.append(call) } }
     }
 
     /// Cancels all planned failures.

@@ -10,10 +10,14 @@ struct BadAnswerTests {
         { _ in [] }, { $0.dropLast() }, { $0 + [.done()] }, { $0 + $0 + $0 },
         { Array($0.dropLast()) + [PushOutcome.refused(reason: String(repeating: "x", count: 65_537))] },
         { Array($0.dropLast()) + [PushOutcome.failed(reason: String(repeating: "é", count: 32_769))] },
+        { outcomes in
+            let id = SampleID()
+            return outcomes.map { _ in .done(idAtPeer: id) }
+        },
     ]
 
     @Test(
-        "Too few outcomes, too many and endless reasons acknowledge nothing of the feed, and it is sent again",
+        "Too few outcomes, too many, endless reasons and one id for all acknowledge nothing of the feed, and it is sent again",
         arguments: spoilings.indices)
     func outcomesOfFeed(spoiling: Int) async throws {
         let trial = try BadStoreTrial()
@@ -35,7 +39,7 @@ struct BadAnswerTests {
     }
 
     @Test(
-        "Too few outcomes, too many and endless reasons leave every operation in its queue, to be sent again",
+        "Too few outcomes, too many, endless reasons and one id for all leave every operation in its queue, to be sent again",
         arguments: spoilings.indices)
     func outcomesOfQueue(spoiling: Int) async throws {
         let trial = try BadAnswerTrial()

@@ -6,9 +6,9 @@ import Testing
 @Suite("Peers that come and go")
 struct RetirementTests {
     @Test(
-        "C27: a peer silent for half a year is retired; on its return it keeps what it wrote, and loses what was deleted meanwhile"
-    )
-    func retirement() async throws {
+        "C27: a peer silent for half a year is retired; on its return it keeps what it wrote, and loses what was deleted meanwhile",
+        arguments: [false, true])
+    func retirement(isComparedFirst: Bool) async throws {
         let clock = ManualClock()
         let (here, there) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
         let engine = Bench.makeEngine(
@@ -46,8 +46,8 @@ struct RetirementTests {
             while try here.maintain(budget: .seconds(1)) {}
         }
         #expect(try here.blockingRead { try $0.deletedSample(id: gone) } == nil)
-        _ = try await engine.sync()
-        _ = try await engine.sync()
+        if isComparedFirst { try await engine.reconcile("there") }
+        for _ in 0..<2 { _ = try await engine.sync() }
         #expect(try here.blockingRead { try $0.peer("there") }?.isRetired == false)
         #expect(try there.blockingRead { try $0.sample(id: gone) } == nil)
         #expect(try here.blockingRead { try $0.syncDigest() } == there.blockingRead { try $0.syncDigest() })

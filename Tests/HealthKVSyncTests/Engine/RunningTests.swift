@@ -31,6 +31,33 @@ struct RunningTests {
         try bench.finish()
     }
 
+    @Test(
+        "A running engine goes on when its suspended store is back, and one that was started meanwhile begins",
+        arguments: [false, true])
+    func suspended(isStartedMeanwhile: Bool) async throws {
+        let bench = try Bench.withUpkeep()
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        if !isStartedMeanwhile {
+            bench.engine.start()
+            try await until("the observer") { bench.health.watchers > 0 }
+            _ = try await bench.restingCommit()
+        }
+        try bench.store.suspend()
+        if isStartedMeanwhile { bench.engine.start() }
+        // Where the engine listens, it hears of this while it can store nothing.
+        bench.health.save(bench.scale(80, hour: 3))
+        try await Task.sleep(for: .milliseconds(100))
+        try bench.store.resume()
+        try await until("what came meanwhile") { try bench.weights.contains(80) }
+        _ = try bench.save(72, hour: 5)
+        try await until("the push") { bench.held.contains(72) }
+        bench.health.save(bench.scale(81, hour: 6))
+        try await until("what comes now") { try bench.weights.contains(81) }
+        await bench.engine.stop()
+        try bench.finish()
+    }
+
     @Test("A failure that is known and not due yet is not committed again") func unchangedIssue() async throws {
         let bench = try Bench()
         try await bench.engine.enable(bench.peer)

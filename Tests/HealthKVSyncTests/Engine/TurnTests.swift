@@ -126,7 +126,7 @@ struct TurnTests {
             try store.write { _ = try $0.save(Sample(.bodyMass, 72, .kilogram, at: Instant(nanoseconds: 0))) }
         }
         let watch = Task {
-            await store.followCommits(after: mark) {
+            await store.followCommits(after: mark) { _ in
                 if first.isUp { return second.raise() }
                 first.raise()
                 try? write()
@@ -137,5 +137,36 @@ struct TurnTests {
         watch.cancel()
         await watch.value
         try store.close()
+    }
+
+    @Test("A store that is suspended after a commit, or before it is followed, is followed on once it is back")
+    func followedAcrossSuspension() async throws {
+        for isSuspendedBefore in [false, true] {
+            let store = try Bench.makeStore(ManualClock())
+            let (told, isBack) = (Flag(), Flag())
+            if isSuspendedBefore { try store.suspend() }
+            let mark = try #require(store.followedMark())
+            let watch = Task {
+                await store.followCommits(after: mark) { wasAway in
+                    if wasAway { return isBack.raise() }
+                    guard !told.isUp else { return }
+                    // One more commit, and the store is gone before anybody has looked at it.
+                    try? store.write { _ = try $0.save(Sample(.bodyMass, 73, .kilogram, at: Instant(nanoseconds: 9))) }
+                    try? store.suspend()
+                    told.raise()
+                }
+            }
+            if !isSuspendedBefore {
+                try await store.write { _ = try $0.save(Sample(.bodyMass, 72, .kilogram, at: Instant(nanoseconds: 0))) }
+                try await until("the commit") { told.isUp }
+            }
+            try await Task.sleep(for: .milliseconds(50))
+            #expect(!isBack.isUp)
+            try store.resume()
+            try await until("the return") { isBack.isUp }
+            watch.cancel()
+            await watch.value
+            try store.close()
+        }
     }
 }

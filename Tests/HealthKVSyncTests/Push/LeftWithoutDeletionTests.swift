@@ -100,6 +100,45 @@ struct LeftWithoutDeletionTests {
         for store in [here, hub] { try store.close() }
     }
 
+    @Test("A27, C10: what Health condenses, or a person deletes, after a cache gave it away goes at the hub as well")
+    func deletedAfterGivenAway() async throws {
+        let (clock, health) = (ManualClock(), MemoryHealth())
+        let (here, hub) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
+        let plan = SyncPlan(types: [.stepCount: TypePlan(.pull, retention: .cache)])
+        let engine = Bench.makeEngine(
+            here,
+            [
+                SyncPeer(StorePeer(hub, id: "hub", as: "phone"), plan: .everything),
+                SyncPeer(MemoryHealthPeer(health), plan: plan),
+            ], clock)
+        for peer in engine.peers { try await engine.enable(peer) }
+        func steps(_ count: Double, hour: Int, sync: String? = nil, version: Int64 = 0) -> Sample {
+            let start = clock.now - .seconds(hour * 3_600)
+            return Sample(
+                .stepCount, count, .count, from: start, to: start, source: Source(name: "Phone"),
+                syncIdentifier: sync, version: version, origin: .imported)
+        }
+        func values() throws -> [Double] {
+            try hub.read { try $0.samples(of: .stepCount) }.map(\.quantity.value).sorted()
+        }
+        let parts = (1...4).map { health.save(steps(Double($0), hour: $0)) }
+        health.save(steps(50, hour: 9, sync: "walk", version: 1))
+        for peer: PeerID in ["health", "hub", "health"] { _ = try await engine.sync(peer) }
+        #expect(try here.blockingRead { try $0.count() } == 0)
+        #expect(try values() == [1, 2, 3, 4, 50])
+        // Three become one, the person deletes the fourth, and an app replaces its own.
+        health.save(steps(6, hour: 1))
+        for id in parts { health.delete(id) }
+        health.save(steps(60, hour: 9, sync: "walk", version: 2))
+        for _ in 0..<2 { for peer: PeerID in ["health", "hub", "health"] { _ = try await engine.sync(peer) } }
+        #expect(try values() == [6, 60])
+        #expect(try here.blockingRead { try $0.count() } == 0)
+        for store in [here, hub] {
+            #expect(try store.check().findings.isEmpty)
+            try store.close()
+        }
+    }
+
     @Test("C27: what a hub refused, and the app gave up, was never given, and stays on the phone") func refused()
         async throws
     {

@@ -340,6 +340,35 @@ struct VanishedSampleTests {
         for entry in bench.health.live { bench.health.forget(entry.sample.id) }
         let report = try await bench.engine.reconcile(bench.peer)
         #expect(try report.deleted == 0 && bench.weights.count == 21)
+        // Their user may have deleted them all: they do not come back there either.
+        for _ in 0..<4 {
+            bench.clock.advance(seconds: 4_000)
+            try await bench.sync()
+        }
+        #expect(bench.held.isEmpty)
+        #expect(try bench.weights.count == 21)
+        let notices = try bench.status().notices
+        #expect(notices.contains { $0.code == .unverified && $0.detail.contains("not sent again") }, "\(notices)")
+        // What is written from now on goes there.
+        _ = try bench.save(90, hour: 30)
+        try await bench.sync()
+        #expect(bench.held == [90])
+        try bench.finish()
+    }
+
+    @Test("Where what others wrote is gone as well, the database is another one, and gets what this app wrote")
+    func allOfEverybodyGone() async throws {
+        let (bench, _) = try await Bench.withOneWeight()
+        bench.health.save(bench.scale(80, hour: 2))
+        for hour in 1...20 { _ = try bench.save(60 + Double(hour), hour: hour) }
+        for _ in 0..<2 { try await bench.sync() }
+        for entry in bench.health.live { bench.health.forget(entry.sample.id) }
+        try await bench.engine.reconcile(bench.peer)
+        for _ in 0..<4 {
+            bench.clock.advance(seconds: 4_000)
+            try await bench.sync()
+        }
+        #expect(bench.held.count == 21)
         try bench.finish()
     }
 

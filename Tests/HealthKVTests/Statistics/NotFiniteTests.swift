@@ -71,12 +71,25 @@ struct NotFiniteStoreTests {
             let store = try poisoned(type, odd, summed: summed)
             let days = try store.read { try $0.statistics(type, by: .day, from: .day(-1), to: .day(4)) }
             let whole = try store.read { try $0.statistics(of: type, from: .day(-1), to: .day(4)) }
+            let values = try store.read { try $0.samples(of: type) }.map(\.quantity.value)
+            #expect(values.count == 300 && values.count { !$0.isFinite } == 2)
             for cell in days + [whole] {
                 for number in [cell.sum, cell.average, cell.minimum, cell.maximum] {
                     #expect(number?.isFinite ?? true, "\(type) \(odd) \(summed)")
                 }
             }
-            if !summed { #expect(whole.count == 298) }
+            // Where hours were summed up before, they still hold what the two samples were.
+            if !summed {
+                let finite = values.filter(\.isFinite)
+                #expect(whole.count == finite.count && days.map(\.count).reduce(0, +) == finite.count)
+                if type.aggregation == .cumulative {
+                    #expect(whole.sum == finite.reduce(0, +) && days.compactMap(\.sum).reduce(0, +) == whole.sum)
+                } else {
+                    #expect(whole.minimum == finite.min() && whole.maximum == finite.max())
+                    let mean = finite.reduce(0, +) / Double(finite.count)
+                    #expect(abs(try #require(whole.average) - mean) < 1e-9)
+                }
+            }
             let report = try store.check()
             #expect(Set(report.findings.map(\.kind.rawValue)) == ["valueNotFinite"], "\(report.findings)")
             #expect(report.findings.count == 2)

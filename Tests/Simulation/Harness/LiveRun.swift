@@ -102,6 +102,7 @@ struct LiveRun {
     /// Waits for rest, judges the state, and checks that the state does not change afterwards.
     private func atRest(_ world: World) async throws -> [String] {
         let last = try await comeToRest(world)
+        world.forgetCrossed()
         let findings = try world.findings()
         note(findings, world)
         let end = world.clock.now.addingTimeInterval(LiveRun.rest)

@@ -12,6 +12,8 @@ final class Site {
     let health: SimulatedDevice?
     private let clock: SimulatedClock
     let wire = Wire()
+    /// What a running engine saves to HealthKit.
+    let crossed = CrossedSaves()
     /// The error of the device's clock, which applies to both the store and the engine.
     let skew = Skew()
     /// Observer calls of HealthKit that are not completed yet.
@@ -129,7 +131,9 @@ final class Site {
                 store: app.healthStore, source: app.source, hasInfoKey: { app.infoKeys.contains($0) }, deadline: {})
             peers.append(
                 SyncPeer(
-                    WirePeer(inner: peer, wire: wire, lock: { health?.lock() }, plant: mistake),
+                    WirePeer(
+                        inner: peer, wire: wire, lock: { health?.lock() }, plant: mistake,
+                        crossed: runs ? crossed : nil),
                     plan: plan))
         }
         for other in links {
@@ -185,6 +189,7 @@ final class Site {
 
     /// Ends hung calls of the old process, whose results nobody receives.
     private func restartWire() {
+        crossed.restart()
         health?.releaseHungCalls()
         wire.restart()
     }

@@ -179,6 +179,8 @@ struct WirePeer<Inner: Peer>: Peer {
     /// Locks the device behind the peer, if there is one.
     let lock: @Sendable () -> Void
     var plant: PlantedMistake?
+    /// Notes what a running engine saves; `nil` if nothing happens while it does.
+    var crossed: CrossedSaves?
 
     var id: PeerID { inner.id }
 
@@ -189,6 +191,11 @@ struct WirePeer<Inner: Peer>: Peer {
     }
 
     func pull(_ request: PullRequest) async throws(PeerError) -> PullPage {
+        guard let crossed else { return try await pullOverWire(request) }
+        return try await crossed.asking(request.type) { () throws(PeerError) in try await pullOverWire(request) }
+    }
+
+    private func pullOverWire(_ request: PullRequest) async throws(PeerError) -> PullPage {
         switch wire.next([.lost, .answerLost, .doubled, .standsStill, .wrongPage, .neverReturns]) {
         case .lost: throw PeerError(.transient, "the wire lost the call")
         case .standsStill: return PullPage(additions: [], token: request.token, isDrained: false)
@@ -245,6 +252,11 @@ struct WirePeer<Inner: Peer>: Peer {
     }
 
     func push(_ operations: [PushOperation]) async -> [PushOutcome] {
+        guard let crossed else { return await pushOverWire(operations) }
+        return await crossed.sending(operations) { await pushOverWire(operations) }
+    }
+
+    private func pushOverWire(_ operations: [PushOperation]) async -> [PushOutcome] {
         await plant?.beforePush(operations, id)
         let possible: Set<WireFault> = [
             .lost, .answerLost, .doubled, .crashBefore, .crashAfter, .outcomeMissing, .outcomesTooMany, .neverReturns,

@@ -155,13 +155,14 @@ extension World {
         guard !held.isEmpty else { return }
         let sample = random.pick(held)
         // A running engine may have replaced it since.
+        let began = ContinuousClock.now
         if device.userDeletes(sample.uuid).isEmpty { return }
         note("the user deletes \(sample.value) in Health")
         if let id = sample.syncIdentifier.flatMap({ SampleID($0) }) {
             ledger.delete(id, value: Int(sample.value), version: PeerNumber.slot(of: Int64(sample.version ?? 0)))
             forgetUnseen(id)
             forgetInRebuilt(id)
-            leaveUntold(id, Int(sample.value), sample.version, by: device)
+            leaveUntold(id, Int(sample.value), sample.version, by: device, since: began)
         }
         count("deletion in Health")
     }
@@ -175,7 +176,13 @@ extension World {
         }
     }
 
-    func leaveUntold(_ id: SampleID, _ value: Int, _ number: Double?, by device: SimulatedDevice) {
+    func leaveUntold(
+        _ id: SampleID, _ value: Int, _ number: Double?, by device: SimulatedDevice,
+        since began: ContinuousClock.Instant
+    ) {
+        if isLive, let site = sites.first(where: { $0.health === device }) {
+            healthDeletions.append(HealthDeletion(id: id, site: site.number, began: began, ended: .now))
+        }
         for site in sites where site.health != nil && site.health !== device {
             if site.holdsInHealth(id) {
                 underWay.append((id, value, number, site.number))

@@ -148,6 +148,7 @@ extension World {
             let sample = shown.sorted(by: { ($0.start, $0.value) < ($1.start, $1.value) })
                 .randomElement(using: &later)
         else { return }
+        let began = ContinuousClock.now
         let gone = health.userDeletes(sample.uuid)
         note("the user deletes \(sample.value) in Health \(site.number), with what belongs to it: \(gone.map(\.value))")
         for gone in gone {
@@ -159,7 +160,7 @@ extension World {
             ledger.delete(id, value: value, version: version)
             forgetUnseen(id)
             forgetInRebuilt(id)
-            leaveUntold(id, value, gone.version, by: health)
+            leaveUntold(id, value, gone.version, by: health, since: began)
         }
         count("deletion of a compound in Health")
     }

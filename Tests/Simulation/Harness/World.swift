@@ -72,6 +72,8 @@ final class World {
     var untold: [(id: SampleID, number: Double?, site: Int)] = []
     /// Deletions in Health that the cloud has yet to bring to the HealthKit of a site, which still holds the sample.
     var underWay: [(id: SampleID, value: Int, number: Double?, site: Int)] = []
+    /// Deletions in the Health app while engines run by themselves.
+    var healthDeletions: [HealthDeletion] = []
     var trace: [String] = []
     /// The sample whose state is added to the trace after every event.
     var watched: SampleID?
@@ -255,6 +257,10 @@ final class World {
             cloud.sync(percent: percent, using: &later)
         } else {
             cloud.sync()
+            let now = ContinuousClock.now
+            for index in healthDeletions.indices where healthDeletions[index].delivered == nil {
+                healthDeletions[index].delivered = now
+            }
             // If the cloud does not report deletions of samples that it had not delivered, they stay untold. If it
             // does, the store of the notified HealthKit may still have to read them. Until then it may get the sample
             // from any store that holds it, and save it.
