@@ -42,6 +42,11 @@ public final class JournalFile: @unchecked Sendable {
             throw LMDBError(.init(rawValue: EINVAL), operation: "open", path: path)
         }
         let size = Int(found.st_size)
+        guard readOnce(descriptor, size) else {
+            let code = errno
+            close(descriptor)
+            throw LMDBError(code == 0 ? EIO : code, "pread", path)
+        }
         guard let map = unsafe mmap(nil, size, PROT_READ, MAP_SHARED, descriptor, 0), unsafe map != MAP_FAILED else {
             let code = errno
             close(descriptor)
@@ -82,6 +87,28 @@ public final class JournalFile: @unchecked Sendable {
         }
         FileSystem.remove(partial)
         return FileSystem.flush(folder: FileSystem.parent(of: path))
+    }
+
+    /// Makes the name of the file durable.
+    public func flushName() throws(LMDBError) {
+        guard FileSystem.flush(folder: FileSystem.parent(of: path)) else { throw LMDBError(errno, "fsync", path) }
+    }
+
+    /// Reads the file once, with an error for what cannot be read: through the map the process would end by a signal.
+    private static func readOnce(_ descriptor: Int32, _ size: Int) -> Bool {
+        let piece = 1 << 18
+        var buffer = [UInt8](repeating: 0, count: min(piece, size))
+        var offset = 0
+        while offset < size {
+            // unsafe: C writes at most the array during the call.
+            let count = unsafe buffer.withUnsafeMutableBytes {
+                unsafe pread(descriptor, $0.baseAddress, min($0.count, size - offset), off_t(offset))
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            offset += count
+        }
+        return true
     }
 
     /// Returns the eight bytes at an offset as they are at this moment; zero beyond the end.

@@ -80,7 +80,7 @@ MUTANTS = [
            "if try isSettled(place, written, environment, tables, journal) { return }",
            "if try MUTANT || isSettled(place, written, environment, tables, journal) { return }"),
     Mutant("damaged-frames", "HealthKVTests.JournalTests/damaged", "Sources/HealthKV/Tables/Journal.swift",
-           "if goesOn(found, in: file), hasFrame", "if !MUTANT, goesOn(found, in: file), hasFrame"),
+           "guard goesOn(found, in: file), hasFrame", "guard !MUTANT, goesOn(found, in: file), hasFrame"),
     Mutant("torn-frames", "HealthKVTests.JournalTests/torn", "Sources/HealthKV/Tables/Journal.swift",
            "frame.rawBytes.word(0) == Checksum.hash(frame, 8..<frame.count)",
            "MUTANT || frame.rawBytes.word(0) == Checksum.hash(frame, 8..<frame.count)"),

@@ -11,8 +11,8 @@ final class ArchiveFile {
     let size: Int
     private let storage: Storage
 
-    init(path: String) throws(ArchiveError) {
-        let handle = try InputHandle(path: path)
+    init(path: String, title: String? = nil) throws(ArchiveError) {
+        let handle = try InputHandle(path: path, title: title)
         guard let size = handle.size else {
             throw ArchiveError(
                 .unreadable, file: handle.name,

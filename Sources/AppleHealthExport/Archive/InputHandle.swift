@@ -12,12 +12,14 @@ struct InputHandle {
     private let handle: FileHandle
 
     /// Opens a file by its path, or standard input for "-". Refuses folders, devices and sockets.
-    init(path: String) throws(ArchiveError) {
+    ///
+    /// - Parameter title: What errors call the file, instead of its path.
+    init(path: String, title: String? = nil) throws(ArchiveError) {
         if path == "-" {
             name = "standard input"
             handle = .standardInput
         } else {
-            name = path
+            name = title ?? path
             try Self.refuseOthers(path)
             do {
                 handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))

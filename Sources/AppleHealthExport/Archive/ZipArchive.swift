@@ -8,7 +8,11 @@ package struct ZipArchive {
     private let file: ArchiveFile
 
     /// Opens an archive and reads its directory. "-" is standard input, which must then be a file, not a pipe.
-    package init(path: String) throws(ArchiveError) { try self.init(ArchiveFile(path: path)) }
+    ///
+    /// - Parameter title: What errors call the archive, instead of its path.
+    package init(path: String, title: String? = nil) throws(ArchiveError) {
+        try self.init(ArchiveFile(path: path, title: title))
+    }
 
     /// Opens an archive in memory. Errors call it by this name.
     package init(bytes: [UInt8], name: String) throws(ArchiveError) {

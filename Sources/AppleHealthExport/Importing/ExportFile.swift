@@ -25,8 +25,8 @@ struct ExportFile {
     private static let marks = [Array("<!DOCTYPE HealthData".utf8), Array("<HealthData".utf8)]
 
     init(_ path: String) throws {
-        if path == "-", try !ZipArchive.isZip(path: path) {
-            self.init(source: try FileSource(path: path), size: nil, fingerprint: nil)
+        if try path == "-" && !ZipArchive.isZip(path: path) || InputHandle.isNamedPipe(path) {
+            try self.init(stream: FileSource(path: path))
             return
         }
         if path != "-", try FileManager.default.attributesOfItemIfThere(path) == .typeDirectory {
@@ -62,8 +62,21 @@ struct ExportFile {
         self.routes = routes
     }
 
-    private init(archive path: String) throws {
-        let archive = try ZipArchive(path: path)
+    /// A stream. An archive is read from its end, so it is copied to a temporary file first.
+    private init(stream: FileSource) throws {
+        var source = BegunSource(rest: stream)
+        guard stream.size == nil, try source.beginsLikeArchive() else {
+            self.init(source: source, size: nil, fingerprint: nil)
+            return
+        }
+        let copy = try TemporaryFile(of: &source)
+        // The archive keeps the file open.
+        defer { copy.remove() }
+        try self.init(archive: copy.path, title: stream.name)
+    }
+
+    private init(archive path: String, title: String? = nil) throws {
+        let archive = try ZipArchive(path: path, title: title)
         let entries = archive.entries.filter { !$0.isFolder && !$0.isAppleDouble }
         var main: ZipEntry?
         var failure: (any Error)?

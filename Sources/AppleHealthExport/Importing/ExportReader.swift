@@ -16,6 +16,8 @@ struct ExportReader {
     /// Whether the root has ended. What stands behind it is searched for elements.
     private var isBehindRoot = false
     private var scanner = ElementScanner()
+    /// Where the next element at the top level, and the next name of a correlation's type, were found.
+    private var (topLevel, types) = (KnownPlace(), KnownPlace())
     private var records = RecordReader()
     private var summaries = SummaryReader()
     private var fast: [FastRecord] = []
@@ -261,7 +263,7 @@ struct ExportReader {
                 try take(bytes, routesOf: element, &isMended, &sink, quarantine)
             case .activitySummary: try sink.add(try summaries.totals(element, bytes, &records, &isMended))
             case .exportDate: return summaries.note(exportDate: element, bytes)
-            case .me: return
+            case .me: return sink.report.keepOut("Me", bytes: element.range.count)
             case .settings:
                 let text = records.text(.value, element, element.nodes[0], bytes, &isMended)
                 guard !isMended, let settings = text.flatMap({ ExactSettings($0) }) else {
@@ -413,10 +415,16 @@ struct ExportReader {
         }
     }
 
+    /// Far more than a meal has. One batch takes as many, each of another source.
+    private static let mostMembers = 1 << 15
+
     /// Adds the records of a correlation, none of them in another batch than the others.
     private func add(
         _ members: [ImportedRecord], group: String?, isMended: Bool, _ sink: inout RecordSink
     ) throws {
+        guard members.count <= ExportReader.mostMembers else {
+            throw RecordReader.Refusal(reason: "it has too many members")
+        }
         // The record at the top level carries the whole sample as well.
         for var record in members where record.metadata[ExactKeys.sample] == nil {
             record.group = group
@@ -514,10 +522,20 @@ struct ExportReader {
 
     /// Whether a broken element is a correlation: by its name, or by its type if the name is damaged. Its members stand
     /// at the top level as well, so they must not be read as if they stood there.
-    private func mayBeCorrelation(_ bytes: borrowing Span<UInt8>, at start: Int) -> Bool {
+    private mutating func mayBeCorrelation(_ bytes: borrowing Span<UInt8>, at start: Int) -> Bool {
         if bytes.matches(ExportReader.correlationStart, at: start) { return true }
-        let end = min(TopLevel.next(bytes, from: start + 1) ?? bytes.count, start + ExportReader.piece)
-        return bytes.firstPlace(of: ExportReader.correlationType, from: start, to: end) != nil
+        // A record may say the name of such a type in a text.
+        if bytes.matches(ExportReader.recordStart, at: start) { return false }
+        let end = min(nextTopLevel(bytes, from: start + 1) ?? bytes.count, start + ExportReader.piece)
+        let type = types.next(bytes, from: start, at: offset) {
+            $0.firstPlace(of: ExportReader.correlationType, from: $1)
+        }
+        return type.map { $0 + ExportReader.correlationType.count <= end } ?? false
+    }
+
+    /// Returns where the next element at the top level begins, as far as the bytes show.
+    private mutating func nextTopLevel(_ bytes: borrowing Span<UInt8>, from start: Int) -> Int? {
+        topLevel.next(bytes, from: start, at: offset) { TopLevel.next($0, from: $1) }
     }
 
     private static let correlationStart = Array("<Correlation".utf8)
@@ -577,7 +595,11 @@ struct ExportReader {
             }
             place = next
         }
-        try add(found, group: head.map { group($0, of: found) }, isMended: true, &sink)
+        do {
+            try add(found, group: head.map { group($0, of: found) }, isMended: true, &sink)
+        } catch let refusal as RecordReader.Refusal {
+            try reject(bytes, members..<end, refusal.reason, &sink, quarantine)
+        }
         return end
     }
 
@@ -649,7 +671,7 @@ struct ExportReader {
         var end = start
         while end < bytes.count, bytes[end] != 0x3C { end += 1 }
         // What it belongs to may stand behind it, so the outcome must not depend on how many bytes are there.
-        guard TopLevel.next(bytes, from: start + 1) != nil || isAtEnd || bytes.count - start >= ExportReader.piece
+        guard nextTopLevel(bytes, from: start + 1) != nil || isAtEnd || bytes.count - start >= ExportReader.piece
         else { return nil }
         if mayBeCorrelation(bytes, at: start) { return try mend(bytes, correlationFrom: start, &sink, quarantine) }
         try reject(bytes, start..<end, reason, &sink, quarantine)

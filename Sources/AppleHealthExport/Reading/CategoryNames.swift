@@ -30,6 +30,8 @@ struct CategoryNames {
         // Earlier exports name other families for some types: what counts is the name of the case.
         if text == "HKCategoryValueSleepAnalysisAsleep" { return 1 }
         if text == "HKCategoryValueNotApplicable" { return 0 }
+        if text == "HKCategoryValueOvulationTestResultPositive" { return 2 }
+        if text == "HKCategoryValueAudioExposureEventLoudEnvironment" { return 1 }
         // A name of the family of today is exact: `NotInBed` is no `InBed`.
         if let today = cases.first?.family, today != family, text.hasPrefix(today) { return nil }
         let fitting = cases.filter { text.hasSuffix($0.name.prefix(1).uppercased() + $0.name.dropFirst()) }

@@ -236,15 +236,7 @@ struct RecordReader {
             }
         case "HKTimeZone" where !text.isEmpty && text.utf8.count <= Sample.textLimit: record.timeZone = text
         default:
-            let value = ExportMetadata.value(text, of: key)
-            var name = key
-            // A key may stand several times.
-            var copies = 1
-            while let known = record.metadata[name], known != value, copies < RepeatedKey.most {
-                copies += 1
-                name = RepeatedKey.name(key, copies)
-            }
-            record.metadata[name] = value
+            record.metadata.add(ExportMetadata.value(text, of: key), as: key)
         }
     }
 
@@ -292,5 +284,17 @@ struct RecordReader {
         let device = ExportDevice.read(text)
         if devices.count < RecordReader.mostTexts { devices[text] = .some(device) }
         return device
+    }
+}
+
+extension [String: MetadataValue] {
+    /// Adds what stands under a key, which may stand several times.
+    mutating func add(_ value: MetadataValue, as key: String) {
+        var (name, copies) = (key, 1)
+        while let known = self[name], known != value, copies < RepeatedKey.most {
+            copies += 1
+            name = RepeatedKey.name(key, copies)
+        }
+        self[name] = value
     }
 }

@@ -119,7 +119,7 @@ struct WorkoutReader {
             } else if ExportName.metadataEntry.isName(of: child, in: bytes), child.depth == 2, activity != nil,
                 let entry = reader.metadata(element, child, bytes, &isMended)
             {
-                activity?.metadata[entry.key] = ExportMetadata.value(entry.text, of: entry.key)
+                activity?.metadata.add(ExportMetadata.value(entry.text, of: entry.key), as: entry.key)
             }
         }
         if let activity { workout.activities.append(activity) }
@@ -135,15 +135,22 @@ struct WorkoutReader {
         workout.flights = workout.flights ?? given.flights
     }
 
+    private static let family = "HKWorkoutActivityType"
+    private static let rawValue = "rawValue: "
+
     private static func activity(
         _ element: ExportElement, _ node: ExportNode, _ bytes: borrowing Span<UInt8>, _ reader: RecordReader,
         _ isMended: inout Bool
     ) -> WorkoutActivityType? {
         guard let name = reader.text(.workoutActivityType, element, node, bytes, &isMended) else { return nil }
         if let activity = WorkoutActivityType(name) { return activity }
-        // HealthKit prints activities that it has no name for by their number.
-        return name.split(separator: "(").last.flatMap { UInt32($0.filter { $0 >= "0" && $0 <= "9" }) }
-            .map { WorkoutActivityType(rawValue: $0) }
+        // HealthKit prints activities that it has no name for by their number, in brackets or behind the family.
+        var number = Substring(name.hasPrefix(family) ? name.dropFirst(family.count) : name[...])
+        if number.last == ")", let open = number.lastIndex(of: "(") {
+            number = number[number.index(after: open)...].dropLast()
+            if number.hasPrefix(rawValue) { number = number.dropFirst(rawValue.count) }
+        }
+        return UInt32(number).map { WorkoutActivityType(rawValue: $0) }
     }
 
     /// Reads an activity of a workout that ends at a time. It may have no end of its own.
@@ -207,7 +214,7 @@ struct WorkoutReader {
         for child in element.nodes[(number + 1)...] {
             guard child.depth > node.depth else { break }
             guard let entry = reader.metadata(element, child, bytes, &isMended) else { continue }
-            event.metadata[entry.key] = ExportMetadata.value(entry.text, of: entry.key)
+            event.metadata.add(ExportMetadata.value(entry.text, of: entry.key), as: entry.key)
         }
         return event
     }

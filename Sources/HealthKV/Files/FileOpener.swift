@@ -73,7 +73,7 @@ struct FileOpener {
             try FileOpener.catchingUp(file.environment) {
                 if !options.limits.ignoresPlace {
                     try RestoreMark.settle(
-                        file.environment, file.tables, try file.presentJournalFile(), folder, options, notices)
+                        file.environment, file.tables, { try file.presentJournalFile() }, folder, options, notices)
                 }
                 try replacement.removeLeftover(file.environment, file.tables)
                 try file.written.begin(folder, at: file.header().token)

@@ -51,10 +51,16 @@ final class OpenFile: Sendable {
         var isHeld = false
         /// Whether there was a commit for a journal.
         var isWanted = false
+        /// When making the file failed.
+        var failedAt: ContinuousClock.Instant?
+        /// Whether this process has committed since it opened the file. The system may have failed to write the frames
+        /// that were there before, and then show them until they leave its memory: the first commit moves them.
+        var isProved = false
 
         mutating func open(_ environment: Environment) throws {
             let isReadOnly = environment.options.readOnly || environment.options.immutable
             let path = StoreFiles.journalPath(in: environment.path)
+            isProved = false
             do {
                 file = try JournalFile.open(path, readOnly: isReadOnly)
             } catch {
@@ -194,14 +200,12 @@ final class OpenFile: Sendable {
     /// The number of commits in the journal, as far as this process has seen.
     var journaledCommits: Int { journal.withLock { $0.known?.count ?? 0 } }
 
-    /// Returns the journal of a snapshot if this process knows it and nothing follows, and whether there is a file that
-    /// others may write to.
-    func seenJournal(of transaction: Int) -> (known: JournaledCommits?, hasFile: Bool) {
+    /// Returns the journal of a snapshot if this process knows it and nothing follows.
+    func seenJournal(of transaction: Int) -> JournaledCommits? {
         journal.withLock { journal in
-            let hasFile = journal.file != nil
-            guard let known = journal.known, known.transaction == transaction else { return (nil, hasFile) }
-            if let file = journal.file, !journal.isHeld, Journal.goesOn(known, in: file) { return (nil, hasFile) }
-            return (known, hasFile)
+            guard let known = journal.known, known.transaction == transaction else { return nil }
+            if let file = journal.file, !journal.isHeld, Journal.goesOn(known, in: file) { return nil }
+            return known
         }
     }
 
@@ -223,17 +227,32 @@ final class OpenFile: Sendable {
     /// the file is made for the second small commit of a process.
     func noteSmallCommit() { journal.withLock { $0.isWanted = true } }
 
+    /// How long no file is made after that has failed: each attempt writes it whole.
+    private static let pauseAfterFailure = Duration.seconds(60)
+
     /// Makes the file of the journal, if it is wanted. A process that has found none looks for it again with the next
-    /// snapshot of the tables, so the commit that follows must write to the tables.
-    func makeJournalFile(byteCount: Int) throws {
+    /// snapshot of the tables, so the commit that follows must write to the tables. Returns `true` if there is a file
+    /// now.
+    func makeJournalFile(byteCount: Int) throws -> Bool {
         try journal.withLock { journal in
-            guard journal.file == nil, journal.isWanted else { return }
+            guard journal.file == nil, journal.isWanted else { return false }
+            if let failed = journal.failedAt, failed + OpenFile.pauseAfterFailure > .now { return false }
             let path = StoreFiles.journalPath(in: environment.path)
             // Without the file commits go to the tables. A name that is not durable is taken with the next commit.
-            guard JournalFile.make(path, byteCount: byteCount, mode: environment.options.fileMode) else { return }
+            guard JournalFile.make(path, byteCount: byteCount, mode: environment.options.fileMode) else {
+                journal.failedAt = .now
+                return false
+            }
             try journal.open(environment)
+            return true
         }
     }
+
+    /// Whether this process knows that what the journal holds is on the disk.
+    var isJournalProved: Bool { journal.withLock { $0.isProved } }
+
+    /// Notes a commit of this process: it has made durable or moved what the journal held.
+    func proveJournal() { journal.withLock { $0.isProved = $0.file != nil } }
 
     /// Returns `true` if the file is marked as retired: another file takes its place.
     func isRetired() throws -> Bool {

@@ -56,8 +56,10 @@ struct RestoreMark: Equatable {
     }
 
     /// Compares the file with its record, and turns a copy into another replica.
+    ///
+    /// - Parameter journal: returns the file of the journal. Another process may make it at any time.
     static func settle(
-        _ environment: Environment, _ tables: OpenTables, _ journal: JournalFile?, _ folder: String,
+        _ environment: Environment, _ tables: OpenTables, _ journal: () throws -> JournalFile?, _ folder: String,
         _ options: StoreOptions, _ notices: NoticeBoard
     ) throws {
         guard let place = RestoreMark(of: StoreFiles.dataPath(in: folder)) else { return }
@@ -68,7 +70,7 @@ struct RestoreMark: Equatable {
         let isRetired = try StoreHeader.isRetired(transaction.view, tables)
         let known = try read(transaction.view, tables)
         if isRetired { return }
-        try Journal.moveToTables(in: &transaction, tables, journal)
+        try Journal.moveToTables(in: &transaction, tables, journal())
         var header = try StoreHeader.read(transaction.view, tables)
         let isMoved = known.map { !$0.isSame(as: place) } ?? true
         let isRolledBack = try WrittenPlace.isRolledBack(written, header, transaction.view, tables)
@@ -100,14 +102,14 @@ struct RestoreMark: Equatable {
     /// Returns `true` if the file is where it was last written, and is not older than its attribute says.
     private static func isSettled(
         _ place: RestoreMark, _ written: ChangeToken?, _ environment: Environment, _ tables: OpenTables,
-        _ journal: JournalFile?
+        _ journal: () throws -> JournalFile?
     ) throws -> Bool {
         var transaction = try environment.beginRead()
         guard let known = try read(transaction.view, tables), known.isSame(as: place) else { return false }
         // The successor of a retired file is checked when it is opened.
         if try StoreHeader.isRetired(transaction.view, tables) { return true }
         transaction.layer =
-            try Journal.commits(in: transaction.view, tables, journal, transaction: transaction.id).layer
+            try Journal.commits(in: transaction.view, tables, journal(), transaction: transaction.id).layer
         let header = try StoreHeader.read(transaction.view, tables)
         return try !WrittenPlace.isRolledBack(written, header, transaction.view, tables)
     }

@@ -18,8 +18,11 @@ struct StatisticsCell: Sendable, Equatable {
     var firstValue = 0.0
     var lastValue = 0.0
 
-    /// Whether no sample starts in the interval or extends into it.
-    var isEmpty: Bool { count == 0 && duration == 0 && sum == 0 }
+    /// Whether the sum has a total that a peer told, which may be zero.
+    var isTold = false
+
+    /// Whether no sample starts in the interval or extends into it, and no peer told a total of it.
+    var isEmpty: Bool { count == 0 && duration == 0 && sum == 0 && !isTold }
 
     /// Compares bit for bit, because a NaN does not equal itself.
     func isSame(as other: StatisticsCell) -> Bool {

@@ -8,7 +8,8 @@ import HealthModel
 extension SampleReading where Self: ~Copyable {
     /// Replaces the sums of days for which a peer gave a complete total: uses the total plus the samples that were
     /// written here and that the peer does not hold. Returns the peers whose totals are in each bucket. If several
-    /// peers gave a total for one day, the first in key order counts. A total of a floating day is not used: nobody
+    /// totals have time in common, as those of several peers or of days in different zones, the first in key order
+    /// counts. A total of a floating day is not used: nobody
     /// knows which samples are in it.
     func serveTotals(_ plan: StatisticsPlan, _ answer: inout StatisticsPlan.Answer) throws -> [Int: Set<PeerID>] {
         guard plan.aggregation == .cumulative, plan.query.sources == nil, plan.query.filter == nil,
@@ -16,7 +17,7 @@ extension SampleReading where Self: ~Copyable {
         else { return [:] }
         let borders = plan.borders.instants
         var served: [Int: Set<PeerID>] = [:]
-        var days: Set<TimeRange> = []
+        var days = DisjointDays()
         try forEachTotal { total in
             guard total.type == plan.query.type, total.isComplete, let value = total.value,
                 let unit = answer.unit ?? plan.unit, unit.isCompatible(with: total.unit),
@@ -27,7 +28,7 @@ extension SampleReading where Self: ~Copyable {
             // An older release stored totals that are not finite (SEMANTICS C32).
             guard total.isFinite, converted.isFinite,
                 bucket >= 0, bucket < plan.borders.count, day.to.nanoseconds <= borders[bucket + 1],
-                days.insert(day).inserted
+                days.insert(day)
             else { return }
             let told = try converted + unknown(to: total.peer, of: total.type, day, unit)
             if borders[bucket] == day.from.nanoseconds, borders[bucket + 1] == day.to.nanoseconds {
@@ -38,6 +39,7 @@ extension SampleReading where Self: ~Copyable {
                     options: CumulativeOptions(borders: plan.cumulative.borders))
                 answer.cells[bucket].sum += told - (own.sum ?? 0)
             }
+            answer.cells[bucket].isTold = true
             served[bucket, default: []].insert(total.peer)
         }
         return served
@@ -78,6 +80,35 @@ extension SampleReading where Self: ~Copyable {
             return sweep.cells[0].sum
         }
         return sum(knownOnly: false) - sum(knownOnly: true)
+    }
+}
+
+extension SampleReading where Self: ~Copyable {
+    /// Returns the time from the first to the last day of which a peer told a total that a query may use.
+    func timeOfTotals(for query: StatisticsQuery) throws -> Range<Int64>? {
+        var time: Range<Int64>?
+        try forEachTotal { total in
+            guard total.type == query.type, total.isComplete, total.value != nil, total.isFinite,
+                let day = LocalDays.range(of: total.day, zone: total.zone), day.from < day.to
+            else { return }
+            let (from, to) = (day.from.nanoseconds, day.to.nanoseconds)
+            time = time.map { min($0.lowerBound, from)..<max($0.upperBound, to) } ?? from..<to
+        }
+        return time
+    }
+}
+
+/// Days without time in common, in order.
+private struct DisjointDays {
+    private var days: [TimeRange] = []
+
+    /// Returns `false` if a day has time in common with another, and then leaves it out.
+    mutating func insert(_ day: TimeRange) -> Bool {
+        let place = (0..<days.count).firstIndex(notPreceding: { days[$0].from < day.from })
+        if place > 0, days[place - 1].to > day.from { return false }
+        if place < days.count, days[place].from < day.to { return false }
+        days.insert(day, at: place)
+        return true
     }
 }
 

@@ -45,7 +45,7 @@ public struct Statistics: Sendable, Hashable {
     var peers: [PeerID]?
 
     /// Whether any sample starts in the bucket or extends into it. If not, the sum is 0 and has no meaning.
-    public var hasData: Bool { count > 0 || duration > 0 || (sum ?? 0) != 0 }
+    public var hasData: Bool { count > 0 || duration > 0 || (sum ?? 0) != 0 || !totalsOf.isEmpty }
 }
 
 /// Statistics of one type, bucket by bucket in the order of time.

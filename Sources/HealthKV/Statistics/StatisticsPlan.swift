@@ -32,8 +32,10 @@ struct StatisticsPlan {
         var unit: HealthUnit?
     }
 
+    /// - Parameter told: the time of which peers told totals: the buckets of a query without bounds cover it, too.
     init(
-        _ query: StatisticsQuery, _ snapshot: borrowing Snapshot, separately: Bool, competing: Bool = false
+        _ query: StatisticsQuery, _ snapshot: borrowing Snapshot, separately: Bool, competing: Bool = false,
+        told: Range<Int64>? = nil
     ) throws {
         self.query = query
         isCompeting = competing
@@ -44,6 +46,12 @@ struct StatisticsPlan {
         unit = try StatisticsPlan.unit(of: query, path)
         cumulative = query.options as? CumulativeOptions ?? CumulativeOptions()
         mean = (query.options as? DiscreteOptions)?.mean ?? .arithmetic
+        guard cumulative.sources != .authoritative || cumulative.borders == .proportional else {
+            throw StoreError(
+                .unsuitableQuery, path: path,
+                "A peer's total of a day counts what lies in the day: authoritative totals are for proportional borders"
+            )
+        }
         var (from, to) = (query.from, query.to)
         var selected: Set<UInt32>?
         if let sources = query.sources {
@@ -69,7 +77,7 @@ struct StatisticsPlan {
             borders = BucketBorders(from: from, to: to)
             return
         }
-        (from, to) = try StatisticsPlan.reach(of: query, snapshot)
+        (from, to) = try StatisticsPlan.reach(of: query, snapshot, told)
         let sources = separately ? max(1, ranking.sources.count) : 1
         guard
             let borders = BucketBorders(
@@ -80,7 +88,10 @@ struct StatisticsPlan {
                 .unsuitableQuery, path: path,
                 "The range has more buckets than an answer can hold: ask for them one by one with forEachStatistics")
         }
-        // A query without an end ends with its last bucket.
+        // A query without bounds covers whole buckets.
+        if query.from == .distantPast, let first = borders.instants.first {
+            from = max(Instant(nanoseconds: first), .earliest)
+        }
         if query.to == .distantFuture, let last = borders.instants.last {
             to = min(Instant(nanoseconds: last), .latest)
         }
@@ -89,13 +100,20 @@ struct StatisticsPlan {
     }
 
     /// Returns the range of a query; missing bounds are those of the samples.
-    static func reach(of query: StatisticsQuery, _ snapshot: borrowing Snapshot) throws -> (from: Instant, to: Instant)
-    {
+    static func reach(
+        of query: StatisticsQuery, _ snapshot: borrowing Snapshot, _ told: Range<Int64>? = nil
+    ) throws -> (from: Instant, to: Instant) {
         var (from, to) = (query.from, query.to)
         if from == .distantPast || to == .distantFuture {
             var extent: ClosedRange<Int64>?
             if let type = try NameTable.number(of: query.type, in: snapshot) {
                 extent = try ChunkExtent.extent(of: type, in: snapshot)
+            }
+            if let told {
+                let last = told.upperBound - 1
+                extent =
+                    extent.map { min($0.lowerBound, told.lowerBound)...max($0.upperBound, last) }
+                    ?? told.lowerBound...last
             }
             guard let extent else {
                 // Without samples, nothing determines the missing bounds of the range.

@@ -146,7 +146,9 @@ extension SampleReading where Self: ~Copyable {
                 return plan.collection(try plan.answer(snapshot), source: 0)
             }
         }
-        let plan = try StatisticsPlan(query, snapshot, separately: false)
+        let isOpen = query.from == .distantPast || query.to == .distantFuture
+        let told = try isOpen && query.interval != nil ? timeOfTotals(for: query) : nil
+        let plan = try StatisticsPlan(query, snapshot, separately: false, told: told)
         var answer = try plan.answer(snapshot)
         let totals = try serveTotals(plan, &answer)
         var collection = plan.collection(answer, source: 0)

@@ -15,7 +15,9 @@ struct SummaryAnswer {
     private(set) var rest = StatisticsStretches()
     /// Everything before this position is added to a cell or is in `rest`.
     private var position: Int64
-    private var bucket = 0
+    private var bucket: Int
+    /// The bucket in which the range begins.
+    private let firstBucket: Int
     private let wantsPlain: Bool
     /// Quarters of cumulative types do not hold the plain values.
     private var hasQuarters: Bool { !wantsPlain || aggregation == .discrete }
@@ -35,6 +37,11 @@ struct SummaryAnswer {
         self.to = min(to, borders.instants.last ?? 0)
         cells = [StatisticsCell](repeating: StatisticsCell(), count: borders.count)
         position = self.from
+        // A query with borders of its own may begin in any of their buckets.
+        let begin = self.from
+        let following = self.borders.firstIndex { $0 > begin } ?? self.borders.count
+        firstBucket = max(0, min(following - 1, self.borders.count - 2))
+        bucket = firstBucket
         buffers = SummaryBuffers(SummaryColumns(aggregation, wantsPlain: wantsPlain))
     }
 
@@ -50,7 +57,7 @@ struct SummaryAnswer {
         if probe == 0 { return }
         cells = [StatisticsCell](repeating: StatisticsCell(), count: cells.count)
         rest = StatisticsStretches()
-        (position, bucket) = (from, 0)
+        (position, bucket) = (from, firstBucket)
         leave(until: to)
     }
 

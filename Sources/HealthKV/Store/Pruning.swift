@@ -30,7 +30,8 @@ enum Pruning {
         before horizon: Int64, from position: [UInt8], count: Int, at time: Time, in txn: inout WriteTransaction
     ) throws -> [UInt8]? {
         // A peer that has acknowledged nothing holds everything back. A token inside a commit has not seen all of it.
-        let readers = try txn.peers().filter { !$0.isRetired }
+        let peers = try txn.peers()
+        let readers = peers.filter { !$0.isRetired }
         let seen =
             readers.map { peer in
                 guard let token = peer.acknowledged, token.epoch == txn.state.header.epoch else { return 0 as UInt64 }
@@ -38,7 +39,8 @@ enum Pruning {
                 if peer.queue != nil { return .max }
                 return token.ordinal == .max ? token.commit : token.commit &- min(1, token.commit)
             }.min() ?? .max
-        let queues = readers.filter { $0.queue != nil }.map(\.id)
+        // A deletion waits as long as it takes, also for a database that was not asked for half a year.
+        let queues = peers.filter { $0.queue != nil }.map(\.id)
         let (old, next) = try TombstoneTable.tombstones(from: position, count: count, in: txn.snapshot) {
             // A hidden sample stays hidden for good.
             $0.time < horizon && $0.commit <= seen && $0.version != Sample.versionLimit

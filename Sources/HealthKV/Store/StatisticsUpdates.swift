@@ -69,7 +69,11 @@ public struct StatisticsUpdates: AsyncSequence, Sendable {
                 let ranges = [query.type: query.touchedRange]
                 // A commit of any type may give a source another name.
                 let isByName = query.sources?.contains { $0.bundle.isEmpty } ?? false || query.filter != nil
-                if let token, isAsBefore, !isByName, try !TouchingChanges.touch(ranges, since: token, in: snapshot) {
+                // Totals change without a sample, and so do the links that tell what is in them.
+                let isOfTotals = (query.options as? CumulativeOptions)?.sources == .authoritative
+                if let token, isAsBefore, !isByName, !isOfTotals,
+                    try !TouchingChanges.touch(ranges, since: token, in: snapshot)
+                {
                     return look
                 }
                 look.answer = try txn.statistics(query)
@@ -88,5 +92,6 @@ extension StatisticsCollection {
     func isSame(as other: StatisticsCollection) -> Bool {
         borders.instants == other.borders.instants && cells.elementsEqual(other.cells) { $0.isSame(as: $1) }
             && means?.map(\.bitPattern) == other.means?.map(\.bitPattern) && unit == other.unit
+            && totals == other.totals
     }
 }

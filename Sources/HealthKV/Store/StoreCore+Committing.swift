@@ -50,6 +50,7 @@ extension StoreCore {
         let isJournaled = try mayJournal(to: target, journal, room, file, lmdb.view)
         if isJournaled || journal.count > 0 { lmdb.collect(over: journal.layer) }
         let context = try makeContext(of: lmdb, file, journal, verified: nil)
+        filters.begin(after: context.state.header.commit, of: file.data)
         if target != .nothing {
             let before = context.state.header.stamp
             context.state.header.commit += 1
@@ -62,7 +63,6 @@ extension StoreCore {
         let writing = WriteEnvironment(
             now: options.clock, source: options.source, encoder: encoder, pageSize: file.environment.pageSize,
             path: path, limits: options.limits, filters: filters)
-        filters.begin(context.state.header.commit, of: file.data)
         var isFollowed = false
         defer { if !isFollowed { filters.forget() } }
         var transaction = WriteTransaction(lmdb, context: context, environment: writing)
@@ -111,16 +111,22 @@ extension StoreCore {
             throw failedCommit(error, file)
         }
         filters.committed(place.commit)
+        file.proveJournal()
         if !options.limits.ignoresPlace { file.written.note(place, file.data, path) }
         isFollowed = true
         learn(context.state.names)
         if madeStale { backlog.withLock { $0.note() } }
         if addedRuns { mayHaveRuns.store(true, ordering: .relaxed) }
-        if commitsSinceCheck.add(1, ordering: .relaxed).newValue >= options.limits.commitsBetweenReaderChecks {
-            commitsSinceCheck.store(0, ordering: .relaxed)
-            try? clearStaleReaders(file)
-        }
+        checkReaders(file)
         return true
+    }
+
+    /// Clears the slots of ended readers now and then.
+    private func checkReaders(_ file: OpenFile) {
+        guard commitsSinceCheck.add(1, ordering: .relaxed).newValue >= options.limits.commitsBetweenReaderChecks
+        else { return }
+        commitsSinceCheck.store(0, ordering: .relaxed)
+        try? clearStaleReaders(file)
     }
 
     private static let journalMargin = 256 << 10
@@ -140,8 +146,11 @@ extension StoreCore {
         guard target == .journal, options.limits.journaledCommits > journal.count, !room.isSmall, room.refusal == nil,
             StoreCore.room(for: journal, file.environment.pageSize) < room.left
         else { return false }
-        if file.journalFile == nil { try file.makeJournalFile(byteCount: options.limits.journalFileBytes) }
-        guard let journalFile = file.journalFile else { return false }
+        // Who had found no file looks again once the tables have changed. A new file may have the number of an old one.
+        if file.journalFile == nil, try file.makeJournalFile(byteCount: options.limits.journalFileBytes) {
+            return false
+        }
+        guard let journalFile = file.journalFile, journal.count == 0 || file.isJournalProved else { return false }
         return try Journal.isNamed(journalFile, in: view, file.tables)
     }
 

@@ -46,7 +46,7 @@ extension StoreCore {
             let info = try? file.environment.info()
         else { return false }
         return UInt64(info.lastTransaction) == look.transaction
-            && file.seenJournal(of: info.lastTransaction).known != nil
+            && file.seenJournal(of: info.lastTransaction) != nil
     }
 
     private func look() throws -> Look {

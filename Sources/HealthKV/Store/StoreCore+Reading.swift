@@ -28,11 +28,12 @@ extension StoreCore {
             if file.seemsInPlace(path) {
                 var lmdb = try begin(file)
                 var seen = file.seenJournal(of: lmdb.id)
-                if seen.known == nil { seen = (try journal(of: lmdb, file), file.journalFile != nil) }
-                if let journal = seen.known {
-                    // Another process may have moved the journal into the tables since the snapshot was taken.
+                if seen == nil { seen = try journal(of: lmdb, file) }
+                if let journal = seen {
+                    // Another process may have moved the journal into the tables since the snapshot was taken, and LMDB
+                    // may give a snapshot the number of an earlier one.
                     attempts += 1
-                    if seen.hasFile, attempts < OpenFile.attempts, try isBehind(lmdb, file) { continue }
+                    if attempts < OpenFile.attempts, try isBehind(lmdb, file) { continue }
                     let place = SnapshotPlace(
                         file: file.number, map: file.environment.mapNumber, transaction: lmdb.id, commit: journal.last)
                     lmdb.layer = journal.layer

@@ -72,6 +72,8 @@ enum Journal {
 
     /// Names a file as that of the journal, from this commit to the tables on.
     static func name(_ file: JournalFile, in txn: inout WriteTransaction) throws {
+        // The process that made the file may have been killed before its name was durable.
+        try file.flushName()
         try txn.moveToTables()
         var record = RecordWriter()
         record.append(file.inode)
@@ -105,12 +107,15 @@ enum Journal {
         }
         guard let file, goesOn(found, in: file) else { return found }
         let layer = found.layer?.copy() ?? RecordLayer()
-        while goesOn(found, in: file), let frame = frame(after: found, in: file) {
-            try lay(frame, over: layer, view, tables)
-            found = journal(after: found, frame, layer)
+        while true {
+            while goesOn(found, in: file), let frame = frame(after: found, in: file) {
+                try lay(frame, over: layer, view, tables)
+                found = journal(after: found, frame, layer)
+            }
+            guard goesOn(found, in: file), hasFrame(behind: found, in: file) else { return found }
+            // Another process may have been writing the frame, and has since written the one behind it.
+            if frame(after: found, in: file) == nil { throw FormatError(.checksum, "journal") }
         }
-        if goesOn(found, in: file), hasFrame(behind: found, in: file) { throw FormatError(.checksum, "journal") }
-        return found
     }
 
     /// Returns the commits in the journal of a damaged store, up to the first damaged one, and whether that is all.

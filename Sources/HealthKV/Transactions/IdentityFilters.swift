@@ -29,13 +29,11 @@ final class IdentityFilters: Sendable {
 
     private let state = Monitor(State())
 
-    /// Drops all filters unless the new commit directly follows the last one that they reflect. What only moves the
-    /// journal has the number of the last commit, and changes nothing that they reflect.
-    func begin(_ commit: UInt64, of file: FileIdentity) {
+    /// Drops all filters unless the last commit before a transaction is the last one that they reflect.
+    func begin(after commit: UInt64, of file: FileIdentity) {
         state.withLock { state in
-            if state.file != file || commit != state.commit + 1 && commit != state.commit { state.filters = [:] }
-            state.file = file
-            if commit != state.commit { state.commit = commit - 1 }
+            if state.file != file || commit != state.commit { state.filters = [:] }
+            (state.file, state.commit) = (file, commit)
         }
     }
 

@@ -47,7 +47,8 @@ struct CacheKeeper: SessionJob {
             if states.contains(where: { $0.epoch == PeerState.damagedEpoch }) { return nil }
             let takers = zip(others, states).filter { $1.sends(type) }.map(\.0)
             let sent = takers.compactMap(\.sent?.place)
-            // A store may also read by itself, whatever is sent to it.
+            // What reads by itself may take other types only: without a store that takes this one nothing leaves.
+            if takers.isEmpty { return nil }
             let read = others.compactMap(\.readInUse)
             return sent.count == takers.count ? (sent + read).min() : nil
         }

@@ -190,12 +190,11 @@ extension PageApplier {
                 version: isBuried ? PeerLink.presumedGone : PeerLink.deletedUnseen))
     }
 
-    /// Leaves a tombstone of a deleted sample that this store may have removed as a cache: others still hold it. The
-    /// sample lives again if the peer shows it again. Returns `true` if there is a tombstone now.
+    /// Leaves a tombstone of a deleted sample that this store may have purged, as a cache does: others still hold it.
+    /// The sample lives again if the peer shows it again. Returns `true` if there is a tombstone now.
     private mutating func buryRemoved(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws -> Bool {
-        guard plan.plan(of: feed)?.retention == .cache, state.phase.isAdopted,
-            // The sample's own source is not known here any more; its id is all that tells it.
-            let source = state.sources.min(),
+        // The sample's own source is not known here any more; its id is all that tells it.
+        guard let source = try txn.sourceOfPurged(feed),
             try txn.peers().contains(where: { $0.id != peer && $0.queue == nil && !$0.isRetired })
         else { return false }
         try deleteLeaving(in: &txn)
@@ -289,5 +288,14 @@ extension PageApplier {
         blocks.first += 1
         state.waiting.blocks = note != nil && blocks.first < blocks.next ? blocks : nil
         state.noteArrival(isEnd: true, at: now)
+    }
+}
+
+extension SampleReading where Self: ~Copyable {
+    /// Returns a source of which samples of a type were purged here; `nil` if none ever was.
+    fileprivate func sourceOfPurged(_ type: SampleType) throws -> SourceIdentity? {
+        var found: SourceIdentity?
+        try forEachPurged { purged, source in if purged == type { found = found ?? source } }
+        return found
     }
 }

@@ -94,7 +94,11 @@ struct RecordMerger: Sendable {
     private mutating func merge(_ sample: Sample, _ held: Sample, in txn: inout WriteTransaction) throws {
         let overtaken = try overtakenLink(held.id, in: &txn)
         let isUnknown = try overtaken != nil && held.isEdit(of: txn.replica) || isUnknownToPeer(held.id, in: &txn)
-        let isConflict = isUnknown && sample.contentBytes != held.contentBytes
+        // Another store may have edited the same version and sent it to the peer before it had ours.
+        let isOfSameVersion =
+            sample.version == held.version && sample.clock.replica != held.clock.replica
+            && held.isEdit(of: txn.replica)
+        let isConflict = (isUnknown || isOfSameVersion) && sample.contentBytes != held.contentBytes
         switch try txn.merge(sample) {
         case .replaced, .inserted:
             report.imported += 1

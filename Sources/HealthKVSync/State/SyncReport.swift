@@ -22,4 +22,7 @@ struct PassRequest: Sendable {
     var isUrgent = false
     /// Sends only the types that are sent as soon as they change.
     var isOfCommit = false
+
+    /// Whether everything is asked for that the plan allows.
+    var isWhole: Bool { types == nil && pulls && pushes }
 }

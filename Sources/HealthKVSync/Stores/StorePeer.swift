@@ -28,7 +28,8 @@ public struct StorePeer: RecordPeer {
     /// Returns the name by which the other store knows ours.
     func ourName() throws(PeerError) -> PeerID {
         if let name = givenName ?? reader.greeting?.defaultName { return name }
-        throw PeerError(.invalid, "a reader without a name must greet first")
+        // As after a restart of the process that serves the other store.
+        throw PeerError(.transient, "a reader without a name must greet first")
     }
 
     /// Notes which store reads under the name, and refuses a store that has lost the name to another.

@@ -58,6 +58,16 @@ struct RunningTests {
         try bench.finish()
     }
 
+    @Test("A plan that only sends says when it last synced") func lastSyncOfSending() async throws {
+        let bench = try Bench(SyncPlan(types: [.bodyMass: TypePlan(.push)]))
+        try await bench.engine.enable(bench.peer)
+        for _ in 0..<2 { try await bench.sync() }
+        bench.clock.advance(seconds: 10 * 86_400)
+        try await bench.sync()
+        #expect(try bench.status().lastSync == bench.clock.now)
+        try bench.finish()
+    }
+
     @Test("A failure that is known and not due yet is not committed again") func unchangedIssue() async throws {
         let bench = try Bench()
         try await bench.engine.enable(bench.peer)

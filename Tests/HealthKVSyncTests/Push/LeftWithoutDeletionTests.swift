@@ -100,17 +100,22 @@ struct LeftWithoutDeletionTests {
         for store in [here, hub] { try store.close() }
     }
 
-    @Test("A27, C10: what Health condenses, or a person deletes, after a cache gave it away goes at the hub as well")
-    func deletedAfterGivenAway() async throws {
+    @Test(
+        "A27, C10: what Health condenses, or a person deletes, after a cache gave it away goes at the hub as well",
+        arguments: ["at once", "as a mirror", "enabled again"])
+    func deletedAfterGivenAway(_ way: String) async throws {
         let (clock, health) = (ManualClock(), MemoryHealth())
         let (here, hub) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
-        let plan = SyncPlan(types: [.stepCount: TypePlan(.pull, retention: .cache)])
-        let engine = Bench.makeEngine(
-            here,
-            [
-                SyncPeer(StorePeer(hub, id: "hub", as: "phone"), plan: .everything),
-                SyncPeer(MemoryHealthPeer(health), plan: plan),
-            ], clock)
+        func makeEngine(_ retention: TypePlan.Retention) -> SyncEngine {
+            let plan = SyncPlan(types: [.stepCount: TypePlan(.pull, retention: retention)])
+            return Bench.makeEngine(
+                here,
+                [
+                    SyncPeer(StorePeer(hub, id: "hub", as: "phone"), plan: .everything),
+                    SyncPeer(MemoryHealthPeer(health), plan: plan),
+                ], clock)
+        }
+        var engine = makeEngine(.cache)
         for peer in engine.peers { try await engine.enable(peer) }
         func steps(_ count: Double, hour: Int, sync: String? = nil, version: Int64 = 0) -> Sample {
             let start = clock.now - .seconds(hour * 3_600)
@@ -126,13 +131,16 @@ struct LeftWithoutDeletionTests {
         for peer: PeerID in ["health", "hub", "health"] { _ = try await engine.sync(peer) }
         #expect(try here.blockingRead { try $0.count() } == 0)
         #expect(try values() == [1, 2, 3, 4, 50])
+        if way == "as a mirror" { engine = makeEngine(.mirror) }
+        if way == "enabled again" { _ = try await engine.disconnect("health", purge: false) }
         // Three become one, the person deletes the fourth, and an app replaces its own.
         health.save(steps(6, hour: 1))
         for id in parts { health.delete(id) }
         health.save(steps(60, hour: 9, sync: "walk", version: 2))
+        if way == "enabled again" { try await engine.enable("health") }
         for _ in 0..<2 { for peer: PeerID in ["health", "hub", "health"] { _ = try await engine.sync(peer) } }
         #expect(try values() == [6, 60])
-        #expect(try here.blockingRead { try $0.count() } == 0)
+        #expect(try here.blockingRead { try $0.count() } == (way == "as a mirror" ? 2 : 0))
         for store in [here, hub] {
             #expect(try store.check().findings.isEmpty)
             try store.close()

@@ -87,16 +87,10 @@ struct EveryVerbTests {
             #expect(jsonl.code == 0 && lines.allSatisfy { $0["kvinspect"] == nil }, "\(verb.name): \(jsonl.errors)")
             for format in ["csv", "table"] {
                 let run = try run(words(verb) + ["--format", format])
-                if verb.name == "dump" {
-                    #expect(run.code == 64 && run.output.isEmpty)
-                    #expect(run.errors.contains("Please provide one of 'json' or 'jsonl'."), "\(run.errors)")
-                    #expect(run.errors.contains("'scan' has tables and CSV"), "\(run.errors)")
-                } else {
-                    // For a clean store, check prints no rows, and neither does diff for one store.
-                    let hasText = !run.output.isEmpty || ["check", "diff"].contains(verb.name) && format == "table"
-                    #expect(run.code == 0 && hasText, "\(verb.name) \(format): \(run.errors)")
-                    #expect(run.output.hasSuffix("\r\n") == (format == "csv"), "\(verb.name)")
-                }
+                // For a clean store, check prints no rows, and neither does diff for one store.
+                let hasText = !run.output.isEmpty || ["check", "diff"].contains(verb.name) && format == "table"
+                #expect(run.code == 0 && hasText, "\(verb.name) \(format): \(run.errors)")
+                #expect(run.output.hasSuffix("\r\n") == (format == "csv"), "\(verb.name)")
             }
         }
     }

@@ -13,7 +13,7 @@ struct HelpTests {
     func overview() throws {
         let run = try bench.run("--help")
         #expect(run.code == 0 && run.errors.isEmpty)
-        for heading in ["OVERVIEW: ", "USAGE: kvinspect <verb>", "OPTIONS:", "VERBS:"] {
+        for heading in ["OVERVIEW: ", "USAGE: kvinspect <subcommand>", "OPTIONS:", "SUBCOMMANDS:"] {
             #expect(run.output.contains(heading))
         }
         for verb in Verbs.all { #expect(run.output.contains("\n  \(verb.description.name) ")) }

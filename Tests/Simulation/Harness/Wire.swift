@@ -47,6 +47,8 @@ enum Plant: String, CaseIterable, Sendable {
     case acknowledgementBeforePush = "acknowledgement-before-push"
     /// A deletion removes the version that replaced the deleted one.
     case deletionOfReplacement = "deletion-of-replacement"
+    /// What a person deletes in Health is not heard.
+    case deletionIgnored = "deletion-ignored"
     /// An echo from a health database is treated as an edit of its user.
     case echoTakenForEdit = "echo-taken-for-edit"
     /// A workout takes the duration that a health database derives from its span.
@@ -252,11 +254,6 @@ struct WirePeer<Inner: Peer>: Peer {
     }
 
     func push(_ operations: [PushOperation]) async -> [PushOutcome] {
-        guard let crossed else { return await pushOverWire(operations) }
-        return await crossed.sending(operations) { await pushOverWire(operations) }
-    }
-
-    private func pushOverWire(_ operations: [PushOperation]) async -> [PushOutcome] {
         await plant?.beforePush(operations, id)
         let possible: Set<WireFault> = [
             .lost, .answerLost, .doubled, .crashBefore, .crashAfter, .outcomeMissing, .outcomesTooMany, .neverReturns,
@@ -264,25 +261,31 @@ struct WirePeer<Inner: Peer>: Peer {
         switch wire.next(possible) {
         case .lost: return operations.map { _ in .failed(reason: "the wire lost the call") }
         case .answerLost:
-            _ = await inner.push(operations)
+            _ = await arrive(operations)
             return operations.map { _ in .unknown(reason: "the wire lost the answer") }
-        case .doubled: _ = await inner.push(operations)
-        case .outcomeMissing: return await inner.push(operations).dropLast()
-        case .outcomesTooMany: return await inner.push(operations) + [.done()]
+        case .doubled: _ = await arrive(operations)
+        case .outcomeMissing: return await arrive(operations).dropLast()
+        case .outcomesTooMany: return await arrive(operations) + [.done()]
         case .neverReturns:
-            let outcomes = await inner.push(operations)
+            let outcomes = await arrive(operations)
             await wire.hang()
             return outcomes
         case .crashBefore:
             wire.crash()
             return operations.map { _ in .failed(reason: "the process has ended") }
         case .crashAfter:
-            let outcomes = await inner.push(operations)
+            let outcomes = await arrive(operations)
             wire.crash()
             return outcomes
         default: break
         }
-        return await inner.push(operations)
+        return await arrive(operations)
+    }
+
+    /// Operations arrive at the peer.
+    private func arrive(_ operations: [PushOperation]) async -> [PushOutcome] {
+        guard let crossed else { return await inner.push(operations) }
+        return await crossed.sending(operations) { await inner.push(operations) }
     }
 
     func wakeUps(for types: Set<SampleType>) -> AsyncStream<WakeUp> { inner.wakeUps(for: types) }
@@ -339,6 +342,10 @@ struct PlantedMistake: Sendable {
             }
             return nil
         case .acknowledgementBeforePush: return nil
+        case .deletionIgnored:
+            var page = page
+            page.deletions = []
+            return page
         case .echoTakenForEdit:
             let ids = page.additions.compactMap(\.sample.syncIdentifier).compactMap { SampleID($0) }
             guard peer == Site.healthName, !ids.isEmpty else { return nil }

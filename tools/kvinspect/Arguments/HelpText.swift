@@ -7,10 +7,10 @@ enum HelpText {
         let options = [("--version", "Show the version."), ("-h, --help", OptionDescription.help.help)]
         return [
             "OVERVIEW: Looks into a HealthKV store, checks it and copies it.",
-            "USAGE: kvinspect <verb>",
+            "USAGE: kvinspect <subcommand>",
             section("OPTIONS", options, width),
-            section("VERBS", verbs.map { ($0.name, $0.abstract) }, width)
-                + "\n\n  See 'kvinspect help <verb>' for detailed help.",
+            section("SUBCOMMANDS", verbs.map { ($0.name, $0.abstract) }, width)
+                + "\n\n  See 'kvinspect help <subcommand>' for detailed help.",
         ].joined(separator: "\n\n")
     }
 

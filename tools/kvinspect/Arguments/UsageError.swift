@@ -18,7 +18,7 @@ struct UsageError: Error {
     var text: String {
         var lines = ["Error: \(Table.clean(message))"]
         if let subject { lines.append("Help:  \(subject.label)  \(subject.help)") }
-        lines.append("Usage: \(verb?.usage ?? "kvinspect <verb>")")
+        lines.append("Usage: \(verb?.usage ?? "kvinspect <subcommand>")")
         let command = verb.map { "kvinspect \($0.name)" } ?? "kvinspect"
         lines.append("  See '\(command) --help' for more information.")
         return lines.joined(separator: "\n")

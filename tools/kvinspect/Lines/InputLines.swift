@@ -9,6 +9,7 @@ struct InputLines {
     private var buffer: [UInt8] = []
     private var start = 0
     private var isAtEnd = false
+    private var envelope = DumpEnvelope()
 
     /// The number of the last line given, counted from one.
     private(set) var number = 0
@@ -79,7 +80,7 @@ struct InputLines {
         let piece = try pieces.next()
         buffer.removeSubrange(..<start)
         start = 0
-        buffer.append(contentsOf: piece)
+        try envelope.open(piece, into: &buffer)
         isAtEnd = piece.isEmpty
     }
 }

@@ -21,7 +21,7 @@ enum CheckVerb: Verb {
             OptionDescription(
                 name: "resume", value: "part",
                 help: "Go on with this part, at which a check was stopped. Pages are checked in any case.",
-                choices: CheckPart.allCases.map(\.rawValue)),
+                choices: CheckPart.allCases.map(\.rawValue) + otherNames.keys.sorted()),
             OptionDescription(name: "limit", value: "count", help: "At most so many findings.", defaultValue: "1000"),
             OptionDescription(
                 name: "show-values",
@@ -30,6 +30,11 @@ enum CheckVerb: Verb {
             .format, .zone, .progress,
         ])
 
+    /// Parts by what they look at.
+    private static let otherNames: [String: CheckPart] = [
+        "checksums": .chunks, "indexes": .identity, "anchors": .peers,
+    ]
+
     private static let shape = Listing.Shape(
         key: "findings", columns: ["code", "table", "page", "type", "from", "to", "samples", "detail"])
 
@@ -37,7 +42,8 @@ enum CheckVerb: Verb {
         let limit = try arguments.count("limit") ?? 1000
         let filter = try FindingFilter(arguments)
         try filter.refuseUnknown(in: arguments.store)
-        let first = arguments.choice("resume", default: CheckPart.pages)
+        let first =
+            arguments.text("resume").flatMap { otherNames[$0] } ?? arguments.choice("resume", default: CheckPart.pages)
         switch try WatchedProcess.run() {
         case .ended(let code): return code
         case .crashed:
@@ -52,7 +58,8 @@ enum CheckVerb: Verb {
         let progress = Progress(arguments, console, unit: "%", total: 100)
         let result = try check(arguments.store, from: first, limit: filter.isActive ? .max : limit, progress)
         progress.finish()
-        let findings = Findings(result, filter, limit: limit, showsValues: arguments.flag("show-values"))
+        let findings = Findings(
+            result, filter, from: first, limit: limit, showsValues: arguments.flag("show-values"))
         let code = try report(findings, arguments, console)
         guard let part = result.stoppedAt else { return code }
         console.say("The check was stopped in '\(part.rawValue)': go on with --resume \(part.rawValue).")
@@ -72,6 +79,8 @@ enum CheckVerb: Verb {
         var stoppedAt: CheckPart?
         /// The findings that were not asked for; `nil` if all were.
         var others: Int?
+        /// The part with which the check went on; `nil` for a whole check.
+        var resumedAt: CheckPart?
     }
 
     fileprivate static func record(_ finding: Finding, _ zone: Zone, showsValues: Bool) -> JSONValue {
@@ -127,9 +136,14 @@ enum CheckVerb: Verb {
         }
         console.say(
             count == 0
-                ? findings.others.map(CheckVerb.text) ?? "The store is clean."
+                ? findings.others.map(CheckVerb.text) ?? cleanText(findings)
                 : "The store is damaged: \(count) finding\(count == 1 ? "" : "s").")
         return count == 0 ? .clean : .damage
+    }
+
+    private static func cleanText(_ findings: Findings) -> String {
+        guard let part = findings.resumedAt else { return "The store is clean." }
+        return "The pages are sound, and nothing is found from '\(part.rawValue)' on."
     }
 
     /// What is said if a filter leaves no finding.
@@ -198,7 +212,9 @@ private struct FindingFilter {
 }
 
 extension CheckVerb.Findings {
-    fileprivate init(_ report: CheckReport, _ filter: FindingFilter, limit: Int, showsValues: Bool) {
+    fileprivate init(
+        _ report: CheckReport, _ filter: FindingFilter, from first: CheckPart, limit: Int, showsValues: Bool
+    ) {
         let wanted = report.findings.filter(filter.takes)
         // Findings of one severity stay in the order of the check.
         let sorted = wanted.enumerated().sorted {
@@ -208,7 +224,9 @@ extension CheckVerb.Findings {
         stoppedAt = report.stoppedAt
         others = filter.isActive ? report.findings.count - wanted.count : nil
         omitted = report.omitted + wanted.count - list.count
-        (samples, unexamined) = (report.samples, report.unexamined)
+        let passed = CheckPart.allCases.prefix { $0 != first }.dropFirst().map { "\($0.rawValue): passed over" }
+        (samples, unexamined) = (report.samples, passed + report.unexamined)
+        resumedAt = first == .pages ? nil : first
         isOfNewerRelease = report.isOfNewerRelease && !wanted.isEmpty
     }
 }

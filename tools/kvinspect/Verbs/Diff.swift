@@ -44,11 +44,13 @@ enum DiffVerb: Verb {
         let other = isSame ? nil : try StoreAccess.openForReading(arguments.argument(second.name))
         if let type { try UnknownType.refuse(type, in: [one] + (other.map { [$0] } ?? [])) }
         let progress = Progress(arguments, console, unit: "samples")
-        var count = DifferenceCount()
+        // A reader that closes the output ends the comparison.
+        var (count, isWhole) = (DifferenceCount(), false)
         try OutputClosed.end {
             try Listing.print(shape, arguments, console) { listing in
                 var printer = DifferencePrinter(
                     limit: limit, zone: zone, showsValues: arguments.flag("show-values"))
+                defer { count = printer.count }
                 if let other {
                     try one.read { a in
                         try other.read { b in
@@ -64,13 +66,13 @@ enum DiffVerb: Verb {
                         }
                     }
                 }
-                count = printer.count
-                return count.fields
+                isWhole = true
+                return printer.count.fields
             }
         }
         progress.finish()
-        console.say(count.text)
-        return count.isEmpty ? .clean : .different
+        console.say(isWhole ? count.text : "The output was closed before the stores were compared to their ends.")
+        return isWhole && count.isEmpty ? .clean : .different
     }
 }
 

@@ -12,8 +12,9 @@ enum DumpVerb: Verb {
         options: [
             OptionDescription(
                 name: OptionDescription.format.name, value: "format",
-                help: "How to print; 'scan' has tables and CSV.",
-                choices: [OutputFormat.json, .jsonl].map(\.rawValue), defaultValue: OutputFormat.jsonl.rawValue),
+                help:
+                    "How to print; 'load' reads json and jsonl. Tables and csv have the samples as 'scan' lists them.",
+                choices: OutputFormat.allCases.map(\.rawValue), defaultValue: OutputFormat.jsonl.rawValue),
             OptionDescription(
                 name: "all",
                 help:
@@ -35,7 +36,9 @@ enum DumpVerb: Verb {
             .skipDamaged, .exactDamage, .progress,
         ])
 
-    private static let shape = Listing.Shape(key: "lines", columns: [])
+    private static let shape = Listing.Shape(
+        key: "lines", columns: SampleRecord.columns,
+        tableColumns: ["type", "start", "end", "value", "unit", "source", "id"])
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let isRaw = arguments.flag("raw")
@@ -50,6 +53,10 @@ enum DumpVerb: Verb {
         }
         guard !isRaw || !arguments.flag("salvage") else {
             throw UsageError("--raw and --salvage exclude each other", verb: description)
+        }
+        let format = arguments.choice(OptionDescription.format.name, default: OutputFormat.jsonl)
+        guard !arguments.flag("all") || format == .json || format == .jsonl else {
+            throw UsageError("--all is for --format json and jsonl", verb: description)
         }
         let skips = arguments.flag(OptionDescription.skipDamaged.name)
         if arguments.flag("salvage") { return try printSalvaged(arguments, console) }
@@ -76,7 +83,9 @@ enum DumpVerb: Verb {
         try OutputClosed.end {
             try Listing.print(shape, arguments, console, format: format) { listing in
                 try store.read { transaction in
-                    try printSamples(of: transaction, skippingDamage: skips, to: &listing, &lost, progress)
+                    let isLossless = format == .json || format == .jsonl
+                    try printSamples(
+                        of: transaction, skippingDamage: skips, isLossless: isLossless, to: &listing, &lost, progress)
                     if arguments.flag("all") {
                         try StateLines().printAll(
                             transaction, skippingDamage: skips, isComplete: isComplete && lost.isEmpty, to: &listing)
@@ -108,11 +117,11 @@ enum DumpVerb: Verb {
     }
 
     private static func printSamples(
-        of transaction: borrowing ReadTransaction, skippingDamage: Bool, to listing: inout Listing,
+        of transaction: borrowing ReadTransaction, skippingDamage: Bool, isLossless: Bool, to listing: inout Listing,
         _ lost: inout [DamagedRange], _ progress: Progress
     ) throws {
         progress.total = try transaction.count()
-        var heads = try DumpHead.parts(of: transaction)
+        var heads = isLossless ? try DumpHead.parts(of: transaction) : []
         // All parts of the head but the last precede the first sample, on lines of their own.
         while heads.count > 1 { try listing.append(HeadLine(head: heads.removeFirst())) }
         for type in try transaction.liveTypes() {
@@ -121,7 +130,9 @@ enum DumpVerb: Verb {
             lost += try transaction.forEachStored(of: type, skippingDamage: skippingDamage) { samples, whole in
                 try watch.goesOn {
                     for index in samples.indices {
-                        if let head = heads.popLast() {
+                        if !isLossless {
+                            try listing.append(SampleRecord(sample: whole(index), detail: .listed(.utc, nil)))
+                        } else if let head = heads.popLast() {
                             try listing.append(SampleLine(sample: whole(index), head: head))
                         } else {
                             try listing.appendJSON { try lines.write(samples[index], to: &$0) { try whole(index) } }

@@ -38,11 +38,14 @@ enum ExportVerb: Verb {
         let endings = [".xml", ".zip", ".csv", ".ndjson"]
         guard file == "-" || endings.contains(where: { file.lowercased().hasSuffix($0) }) else {
             throw UsageError(
-                "\(file) has no known ending. Please provide a name that ends in .xml, .zip, .csv or .ndjson.")
+                "\(file) has no known ending. Please provide a name that ends in .xml, .zip, .csv or .ndjson.",
+                verb: description)
         }
         let isOfApple = file == "-" || [".xml", ".zip"].contains { file.lowercased().hasSuffix($0) }
         guard isOfApple || !task.isExact else {
-            throw UsageError("--exact is for .xml, .zip and -: a table or FHIR has no place for whole samples.")
+            throw UsageError(
+                "--exact is for .xml, .zip and -: a table or FHIR has no place for whole samples.",
+                verb: description)
         }
         let store = try StoreAccess.openForReading(arguments.store)
         for type in task.types ?? [] { try UnknownType.refuse(type, in: store) }

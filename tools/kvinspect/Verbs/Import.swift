@@ -66,9 +66,12 @@ enum ImportVerb: Verb {
             for type in types { try UnknownType.refuse(type, in: known) }
         }
         let store: SampleStore?
+        // An import writes, even one that is undone.
+        let copy = try task.isDryRun && made == nil ? TemporaryCopy(of: arguments.store) : nil
+        defer { copy?.remove() }
         if task.isDryRun {
             console.say("Nothing is stored.")
-            store = made == nil ? try StoreAccess.openForChanging(arguments.store) : nil
+            store = copy?.store
         } else {
             console.say("\(made == nil ? "Importing into" : "Making") the store in \(arguments.store).")
             store = try StoreAccess.openForLoading(arguments.store)

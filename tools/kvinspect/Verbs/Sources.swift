@@ -7,7 +7,8 @@ enum SourcesVerb: Verb {
         arguments: [.store], options: [.format, .zone, .progress])
 
     private static let shape = Listing.Shape(
-        key: "sources", columns: ["source", "bundle", "samples", "first", "last", "types", "revisions", "bytes"],
+        key: "sources",
+        columns: ["source", "bundle", "samples", "first", "last", "unit", "types", "revisions", "bytes"],
         sizes: ["bytes"])
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
@@ -22,11 +23,18 @@ enum SourcesVerb: Verb {
         return damage.report(console)
     }
 
+    /// The units of its types, as far as these have one; `nil` for none.
+    private static func units(of source: SourceSummary) -> String? {
+        let units = Set(source.types.compactMap(\.canonicalUnit?.symbol)).sorted()
+        return units.isEmpty ? nil : units.joined(separator: ", ")
+    }
+
     private static func record(_ source: SourceSummary, _ zone: Zone) -> JSONValue {
         .object([
             .init("source", .string(source.source.name)), .init("bundle", .string(source.source.bundle)),
             .init("samples", .count(source.samples)), .init("first", .optional(source.first, in: zone)),
-            .init("last", .optional(source.last, in: zone)), .init("types", .count(source.types.count)),
+            .init("last", .optional(source.last, in: zone)), .init("unit", .optional(units(of: source))),
+            .init("types", .count(source.types.count)),
             .init("revisions", .count(source.revisions.count)), .init("bytes", .count(source.bytes)),
         ])
     }

@@ -16,6 +16,6 @@ enum Verbs {
     static func named(_ name: String) throws -> any Verb.Type {
         if let verb = all.first(where: { $0.description.name == name }) { return verb }
         let near = Suggestion.closest(to: name, among: all.map { $0.description.name })
-        throw UsageError("Unknown verb '\(name)'" + (near.map { ". Did you mean '\($0)'?" } ?? ""))
+        throw UsageError("Unexpected argument '\(name)'" + (near.map { ". Did you mean '\($0)'?" } ?? ""))
     }
 }
