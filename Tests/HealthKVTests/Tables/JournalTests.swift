@@ -94,6 +94,38 @@ import TestSupport
         try store.close()
     }
 
+    @Test("What a process finds in the journal, its first commit moves into the tables: the disk may have lost it")
+    func foundFrames() async throws {
+        await #expect(processExitsWith: .success) { [path = path as String] in
+            var options = JournalTests.options()
+            options.maintainsWhenIdle = false
+            let store = try SampleStore.open(at: path, options: options)
+            for number in 0..<20 {
+                try await store.write {
+                    _ = try $0.save(Sample(.bodyMass, 70 + Double(number) / 10, .kilogram, at: .day(number)))
+                }
+            }
+            // Killed.
+            _exit(store.core.file.journaledCommits == 18 ? 0 : 1)
+        }
+        var options = Self.options()
+        options.maintainsWhenIdle = false
+        let store = try SampleStore.open(at: path, options: options)
+        #expect(try values(store) == expected(20))
+        #expect(store.core.file.journaledCommits == 18)
+        let before = FileSystem.bytes(of: path + "/data.mdb")
+        try await store.write { [weight = weight(20)] in _ = try $0.save(weight) }
+        #expect(store.core.file.journaledCommits == 0)
+        #expect(FileSystem.bytes(of: path + "/data.mdb") != before)
+        let moved = FileSystem.bytes(of: path + "/data.mdb")
+        try await store.write { [weight = weight(21)] in _ = try $0.save(weight) }
+        #expect(try values(store) == expected(22))
+        #expect(store.core.file.journaledCommits == 1)
+        #expect(FileSystem.bytes(of: path + "/data.mdb") == moved, "from now on into the journal")
+        try store.expectClean()
+        try store.close()
+    }
+
     @Test("A last frame that is not whole is a commit that never happened; what comes next takes its place")
     func torn() throws {
         let store = try filled(30)
