@@ -7,3 +7,8 @@ extension DailyTotal {
         try Sample(type, value ?? goal ?? 0, unit, at: time).validate()
     }
 }
+
+extension [String: MetadataValue] {
+    /// The name that an app gave a sample; the store reads it in its own way.
+    public var externalName: String? { if case .string(let name) = self["HKExternalUUID"] { name } else { nil } }
+}
