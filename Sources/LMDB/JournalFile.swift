@@ -42,10 +42,9 @@ public final class JournalFile: @unchecked Sendable {
             throw LMDBError(.init(rawValue: EINVAL), operation: "open", path: path)
         }
         let size = Int(found.st_size)
-        guard readOnce(descriptor, size) else {
-            let code = errno
+        if let code = failureOfReading(descriptor, size) {
             close(descriptor)
-            throw LMDBError(code == 0 ? EIO : code, "pread", path)
+            throw LMDBError(code, "pread", path)
         }
         guard let map = unsafe mmap(nil, size, PROT_READ, MAP_SHARED, descriptor, 0), unsafe map != MAP_FAILED else {
             let code = errno
@@ -94,8 +93,9 @@ public final class JournalFile: @unchecked Sendable {
         guard FileSystem.flush(folder: FileSystem.parent(of: path)) else { throw LMDBError(errno, "fsync", path) }
     }
 
-    /// Reads the file once, with an error for what cannot be read: through the map the process would end by a signal.
-    private static func readOnce(_ descriptor: Int32, _ size: Int) -> Bool {
+    /// Reads the file once, and returns the error for what cannot be read: through the map the process would end by a
+    /// signal.
+    private static func failureOfReading(_ descriptor: Int32, _ size: Int) -> Int32? {
         let piece = 1 << 18
         var buffer = [UInt8](repeating: 0, count: min(piece, size))
         var offset = 0
@@ -105,10 +105,10 @@ public final class JournalFile: @unchecked Sendable {
                 unsafe pread(descriptor, $0.baseAddress, min($0.count, size - offset), off_t(offset))
             }
             if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return false }
+            guard count > 0 else { return count < 0 ? errno : EIO }
             offset += count
         }
-        return true
+        return nil
     }
 
     /// Returns the eight bytes at an offset as they are at this moment; zero beyond the end.

@@ -75,7 +75,6 @@ struct ExportReader {
         while true {
             if let end = try headEnd(buffer.span) { return end }
             let count = try source.read(into: &buffer, atMost: piece)
-            if ZipArchive.isZip(buffer) { throw HealthImportError.archiveInPipe }
             guard count > 0, buffer.count < longestHead + piece else { throw HealthImportError.noExport }
         }
     }
@@ -623,14 +622,20 @@ struct ExportReader {
         _ bytes: borrowing Span<UInt8>, from start: Int, _ sink: inout RecordSink
     ) -> Int? {
         if let next = TopLevel.next(bytes, from: start) {
-            if next > start { sink.report.keepOut(ExportReader.rest, bytes: next - start, isNew: false) }
+            keepOutRest(bytes, start..<next, &sink)
             return next
         }
         // The beginning of an element may be at the end.
         let end = isAtEnd ? bytes.count : max(start, bytes.count - ExportReader.longestName)
-        if end > start { sink.report.keepOut(ExportReader.rest, bytes: end - start, isNew: false) }
+        keepOutRest(bytes, start..<end, &sink)
         place = end
         return nil
+    }
+
+    /// Counts text behind the root, without its white space: that is passed over wherever a piece begins with it.
+    private func keepOutRest(_ bytes: borrowing Span<UInt8>, _ range: Range<Int>, _ sink: inout RecordSink) {
+        let count = range.count { !isSpace(bytes[$0]) }
+        if count > 0 { sink.report.keepOut(ExportReader.rest, bytes: count, isNew: false) }
     }
 
     private static let rest = "text behind the root"

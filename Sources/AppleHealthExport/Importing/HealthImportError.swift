@@ -14,8 +14,6 @@ public struct HealthImportError: Error, Sendable, Hashable, CustomStringConverti
     static let noExport = HealthImportError(
         "It holds no export of Apple Health: no element HealthData. Choose export.zip, the XML file in it, or its folder."
     )
-    static let archiveInPipe = HealthImportError(
-        "It is a zip archive from a pipe, and an archive is read from its end. Save it to a file, and name that.")
     static let entities = HealthImportError(
         "It declares entities, which no export of Apple Health does. Nothing of it was read.")
 }

@@ -61,6 +61,7 @@ struct HistoryBatcher {
     var isFull: Bool { weight >= HistoryBatcher.batchRows }
     /// Whether the next batch needs new numbers for its kinds.
     var hasManyKinds: Bool { batch.kinds.count >= HistoryBatcher.mostKinds }
+
     /// Returns the number of a kind.
     mutating func number(of kind: Kind) -> Int {
         let number = batch.kind(

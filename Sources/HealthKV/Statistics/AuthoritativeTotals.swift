@@ -9,8 +9,7 @@ extension SampleReading where Self: ~Copyable {
     /// Replaces the sums of days for which a peer gave a complete total: uses the total plus the samples that were
     /// written here and that the peer does not hold. Returns the peers whose totals are in each bucket. If several
     /// totals have time in common, as those of several peers or of days in different zones, the first in key order
-    /// counts. A total of a floating day is not used: nobody
-    /// knows which samples are in it.
+    /// counts. A total of a floating day is not used: nobody knows which samples are in it.
     func serveTotals(_ plan: StatisticsPlan, _ answer: inout StatisticsPlan.Answer) throws -> [Int: Set<PeerID>] {
         guard plan.aggregation == .cumulative, plan.query.sources == nil, plan.query.filter == nil,
             plan.borders.count > 0
@@ -81,9 +80,7 @@ extension SampleReading where Self: ~Copyable {
         }
         return sum(knownOnly: false) - sum(knownOnly: true)
     }
-}
 
-extension SampleReading where Self: ~Copyable {
     /// Returns the time from the first to the last day of which a peer told a total that a query may use.
     func timeOfTotals(for query: StatisticsQuery) throws -> Range<Int64>? {
         var time: Range<Int64>?

@@ -44,7 +44,8 @@ public struct Statistics: Sendable, Hashable {
     /// `nil` if there are none: an empty array in each bucket would cost more than all its numbers.
     var peers: [PeerID]?
 
-    /// Whether any sample starts in the bucket or extends into it. If not, the sum is 0 and has no meaning.
+    /// Whether any sample starts in the bucket or extends into it, or a peer told a total of it. If not, the sum is 0
+    /// and has no meaning.
     public var hasData: Bool { count > 0 || duration > 0 || (sum ?? 0) != 0 || !totalsOf.isEmpty }
 }
 

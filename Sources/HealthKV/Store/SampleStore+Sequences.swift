@@ -41,9 +41,7 @@ extension SampleStore {
     /// be read, the mark of its return. Returns `nil` once the store is closed.
     package func followedMark() -> CommitMark? {
         let generation = core.observers.generation
-        do {
-            return CommitMark(generation: generation, commit: try read { $0.snapshot.header.commit })
-        } catch let error as StoreError where error.code == .closed {
+        do { return try commitMark() } catch let error as StoreError where error.code == .closed {
             return nil
         } catch {
             return CommitMark(generation: generation, commit: .max)

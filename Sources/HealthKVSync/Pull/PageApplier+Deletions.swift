@@ -194,7 +194,9 @@ extension PageApplier {
     /// The sample lives again if the peer shows it again. Returns `true` if there is a tombstone now.
     private mutating func buryRemoved(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws -> Bool {
         // The sample's own source is not known here any more; its id is all that tells it.
-        guard let source = try txn.sourceOfPurged(feed),
+        var purged: SourceIdentity?
+        try txn.forEachPurged { type, source in if type == feed { purged = source } }
+        guard let source = purged,
             try txn.peers().contains(where: { $0.id != peer && $0.queue == nil && !$0.isRetired })
         else { return false }
         try deleteLeaving(in: &txn)
@@ -288,14 +290,5 @@ extension PageApplier {
         blocks.first += 1
         state.waiting.blocks = note != nil && blocks.first < blocks.next ? blocks : nil
         state.noteArrival(isEnd: true, at: now)
-    }
-}
-
-extension SampleReading where Self: ~Copyable {
-    /// Returns a source of which samples of a type were purged here; `nil` if none ever was.
-    fileprivate func sourceOfPurged(_ type: SampleType) throws -> SourceIdentity? {
-        var found: SourceIdentity?
-        try forEachPurged { purged, source in if purged == type { found = found ?? source } }
-        return found
     }
 }

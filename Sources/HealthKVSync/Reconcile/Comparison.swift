@@ -249,7 +249,7 @@ struct Comparison: SessionJob {
                 try await update { txn, state in
                     let isOnlyOwn = !state.isDoubted && state.types.values.allSatisfy { $0.lastForeign == nil }
                     try state.beginDoubt(of: name, at: now, in: &txn)
-                    state.isDoubtedForAbsence = isOnlyOwn
+                    if isOnlyOwn, state.isDoubted { state.doubt = .absence }
                 }
                 return nil
             }

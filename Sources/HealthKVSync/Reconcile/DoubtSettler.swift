@@ -15,10 +15,10 @@ struct DoubtSettler: SessionJob {
         let isSame = known.types.values.contains { $0.doubt.isSeenAgain }
         guard isSame || known.hasShownAll(plan) else { return }
         try await update { txn, state in
-            let isForAbsence = state.isDoubtedForAbsence ?? false
-            (state.isDoubted, state.isDoubtedForAbsence) = (false, nil)
+            let doubt = state.doubt
+            state.doubt = nil
             if isSame { return }
-            if isForAbsence {
+            if doubt == .absence {
                 let detail = "the peer shows no sample any more that this app wrote; they are kept and not sent again"
                 return state.note(.unverified, detail, at: now)
             }

@@ -47,7 +47,7 @@ extension PeerState {
             link.isProvisional = true
             try txn.setLink(link)
         }
-        (isDoubted, isDoubtedForAbsence) = (!links.isEmpty, nil)
+        doubt = links.isEmpty ? nil : .exchange
         let commit = txn.currentToken.commit
         for key in types.keys {
             types[key]!.doubt.begin(at: commit)

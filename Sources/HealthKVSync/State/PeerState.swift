@@ -38,12 +38,10 @@ struct PeerState: Codable, Sendable, Equatable {
     var purged = 0
     /// How much of a mass deletion was sent to a peer that follows the feed; `nil` unless one is partly sent.
     var removal: PeerPlace?
-    /// Whether the links may belong to another database than the peer's, and nothing has shown yet that they do not.
+    /// Why the links may belong to another database than the peer's, if nothing has shown yet that they do not.
     /// ``TypeState/doubt`` has what each type has shown.
-    var isDoubted = false
-    /// Whether the doubt began only because samples of this app are gone, and the peer never showed any others: their
-    /// user may have deleted them all. `nil` without a doubt.
-    var isDoubtedForAbsence: Bool?
+    var doubt: PeerDoubt?
+    var isDoubted: Bool { doubt != nil }
     /// When the engine last noted how far a peer with a queue has seen the changes; `nil` if it never did.
     var lastAcknowledged: Instant?
     /// What the peer said about itself.
@@ -94,6 +92,14 @@ struct PeerState: Codable, Sendable, Equatable {
         notices.append(SyncNotice(code: code, detail: detail, time: time, message: message))
         if notices.count > 32 { notices.removeFirst() }
     }
+}
+
+/// Why a peer is doubted to be the database that the links refer to.
+enum PeerDoubt: String, Codable, Sendable {
+    /// The store or the database may have been exchanged for another.
+    case exchange
+    /// Samples of this app are gone, and the peer never showed any others: their user may have deleted them all.
+    case absence
 }
 
 /// Notes of the engine in a store.

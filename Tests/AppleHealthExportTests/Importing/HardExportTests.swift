@@ -27,6 +27,31 @@ struct HardExportTests {
         #expect(ContinuousClock.now - begun < .seconds(60))
     }
 
+    @Test("What is counted of text behind the root does not depend on the pieces in which a file comes")
+    func piecesBehindRoot() throws {
+        struct Pieces: ByteSource {
+            let bytes: [UInt8]
+            let size: Int
+            var place = 0
+
+            mutating func read(into buffer: inout [UInt8], atMost count: Int) -> Int {
+                let piece = bytes[place..<min(bytes.count, place + size)]
+                buffer += piece
+                place += piece.count
+                return piece.count
+            }
+        }
+        let text = Export.document([Export.weight("70", day: 1)]) + String(repeating: "left  \n behind\t\n", count: 40)
+        let reports = try [1 << 20, 7, 61, 173].map { size in
+            var (sink, reader) = (RecordSink(nil, WantedRecords(range: .all)), ExportReader())
+            try reader.read(Pieces(bytes: Array(text.utf8), size: size), into: &sink, { _ in }, { _ in })
+            try sink.finish(isWhole: true)
+            return sink.report
+        }
+        #expect(reports.allSatisfy { $0 == reports[0] })
+        #expect(reports[0].keptOut["text behind the root"]?.bytes == 400)
+    }
+
     @Test("A correlation with more members than any meal has is put into quarantine, and the rest is taken")
     func manyMembers() throws {
         let members = (0..<66_000).map { number in

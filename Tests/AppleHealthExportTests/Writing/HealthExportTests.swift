@@ -309,23 +309,4 @@ struct HealthExportTests {
         let report = try other.take(text: damaged)
         #expect(report.quarantined == 1 && report.inserted > 5)
     }
-
-    @Test("An archive from a pipe is refused with what to do")
-    func pipedArchive() throws {
-        struct Pipe: ByteSource {
-            var rest = [UInt8]([0x50, 0x4B, 3, 4] + Array(repeating: 0, count: 100))[...]
-
-            mutating func read(into buffer: inout [UInt8], atMost count: Int) -> Int {
-                let piece = rest.prefix(3)
-                rest = rest.dropFirst(3)
-                buffer += piece
-                return piece.count
-            }
-        }
-        var sink = RecordSink(nil, WantedRecords(range: .all))
-        #expect(throws: HealthImportError.archiveInPipe) {
-            var reader = ExportReader()
-            try reader.read(Pipe(), into: &sink, { _ in }, { _ in })
-        }
-    }
 }

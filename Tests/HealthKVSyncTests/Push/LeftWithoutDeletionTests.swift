@@ -7,6 +7,32 @@ import Testing
 /// C27).
 @Suite("What left a store without being deleted")
 struct LeftWithoutDeletionTests {
+    /// A phone that takes steps from Health and gives them to a hub.
+    private struct Cache {
+        let clock = ManualClock()
+        let health = MemoryHealth()
+        let (here, hub): (SampleStore, SampleStore)
+
+        init() throws { (here, hub) = (try Bench.makeStore(clock), try Bench.makeStore(clock)) }
+
+        func engine(_ retention: TypePlan.Retention) -> SyncEngine {
+            let plan = SyncPlan(types: [.stepCount: TypePlan(.pull, retention: retention)])
+            return Bench.makeEngine(
+                here,
+                [
+                    SyncPeer(StorePeer(hub, id: "hub", as: "phone"), plan: .everything),
+                    SyncPeer(MemoryHealthPeer(health), plan: plan),
+                ], clock)
+        }
+
+        func steps(_ count: Double, hour: Int, sync: String? = nil, version: Int64 = 0) -> Sample {
+            let start = clock.now - .seconds(hour * 3_600)
+            return Sample(
+                .stepCount, count, .count, from: start, to: start, source: Source(name: "Phone"),
+                syncIdentifier: sync, version: version, origin: .imported)
+        }
+    }
+
     private func scale(_ pair: HubPair, days: Int) -> Sample {
         var sample = pair.weight(80 + Double(days), days: days)
         (sample.source, sample.origin) = (Source(name: "Scale"), .imported)
@@ -59,31 +85,17 @@ struct LeftWithoutDeletionTests {
         "C27: what a cache gave away stays at a hub that returns, whatever became of the cache",
         arguments: [true, false])
     func givenAway(isDisconnected: Bool) async throws {
-        let (clock, health) = (ManualClock(), MemoryHealth())
-        let (here, hub) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
-        func engine(_ retention: TypePlan.Retention) -> SyncEngine {
-            let plan = SyncPlan(types: [.stepCount: TypePlan(.pull, retention: retention)])
-            return Bench.makeEngine(
-                here,
-                [
-                    SyncPeer(StorePeer(hub, id: "hub", as: "phone"), plan: .everything),
-                    SyncPeer(MemoryHealthPeer(health), plan: plan),
-                ], clock)
-        }
-        let cache = engine(.cache)
+        let trial = try Cache()
+        let (here, hub, health) = (trial.here, trial.hub, trial.health)
+        let cache = trial.engine(.cache)
         for peer in cache.peers { try await cache.enable(peer) }
-        for hour in 1...3 {
-            let start = clock.now - .seconds(hour * 3_600)
-            let steps = Sample(
-                .stepCount, 100, .count, from: start, to: start, source: Source(name: "Phone"), origin: .imported)
-            health.save(steps)
-        }
+        for hour in 1...3 { health.save(trial.steps(100, hour: hour)) }
         for peer: PeerID in ["health", "hub", "health"] { _ = try await cache.sync(peer) }
         #expect(try here.blockingRead { try $0.count() } == 0)
         #expect(try hub.blockingRead { try $0.count() } == 3)
         // They are nowhere else.
         for entry in health.live { health.forget(entry.sample.id) }
-        let engine = isDisconnected ? cache : engine(.mirror)
+        let engine = isDisconnected ? cache : trial.engine(.mirror)
         if isDisconnected {
             _ = try await engine.disconnect("health", purge: false)
         } else {
@@ -104,39 +116,24 @@ struct LeftWithoutDeletionTests {
         "A27, C10: what Health condenses, or a person deletes, after a cache gave it away goes at the hub as well",
         arguments: ["at once", "as a mirror", "enabled again"])
     func deletedAfterGivenAway(_ way: String) async throws {
-        let (clock, health) = (ManualClock(), MemoryHealth())
-        let (here, hub) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
-        func makeEngine(_ retention: TypePlan.Retention) -> SyncEngine {
-            let plan = SyncPlan(types: [.stepCount: TypePlan(.pull, retention: retention)])
-            return Bench.makeEngine(
-                here,
-                [
-                    SyncPeer(StorePeer(hub, id: "hub", as: "phone"), plan: .everything),
-                    SyncPeer(MemoryHealthPeer(health), plan: plan),
-                ], clock)
-        }
-        var engine = makeEngine(.cache)
+        let trial = try Cache()
+        let (here, hub, health) = (trial.here, trial.hub, trial.health)
+        var engine = trial.engine(.cache)
         for peer in engine.peers { try await engine.enable(peer) }
-        func steps(_ count: Double, hour: Int, sync: String? = nil, version: Int64 = 0) -> Sample {
-            let start = clock.now - .seconds(hour * 3_600)
-            return Sample(
-                .stepCount, count, .count, from: start, to: start, source: Source(name: "Phone"),
-                syncIdentifier: sync, version: version, origin: .imported)
-        }
         func values() throws -> [Double] {
             try hub.read { try $0.samples(of: .stepCount) }.map(\.quantity.value).sorted()
         }
-        let parts = (1...4).map { health.save(steps(Double($0), hour: $0)) }
-        health.save(steps(50, hour: 9, sync: "walk", version: 1))
+        let parts = (1...4).map { health.save(trial.steps(Double($0), hour: $0)) }
+        health.save(trial.steps(50, hour: 9, sync: "walk", version: 1))
         for peer: PeerID in ["health", "hub", "health"] { _ = try await engine.sync(peer) }
         #expect(try here.blockingRead { try $0.count() } == 0)
         #expect(try values() == [1, 2, 3, 4, 50])
-        if way == "as a mirror" { engine = makeEngine(.mirror) }
+        if way == "as a mirror" { engine = trial.engine(.mirror) }
         if way == "enabled again" { _ = try await engine.disconnect("health", purge: false) }
         // Three become one, the person deletes the fourth, and an app replaces its own.
-        health.save(steps(6, hour: 1))
+        health.save(trial.steps(6, hour: 1))
         for id in parts { health.delete(id) }
-        health.save(steps(60, hour: 9, sync: "walk", version: 2))
+        health.save(trial.steps(60, hour: 9, sync: "walk", version: 2))
         if way == "enabled again" { try await engine.enable("health") }
         for _ in 0..<2 { for peer: PeerID in ["health", "hub", "health"] { _ = try await engine.sync(peer) } }
         #expect(try values() == [6, 60])

@@ -189,6 +189,33 @@ struct StoreHazardTests {
         for store in [here, backend, tablet] { try store.close() }
     }
 
+    @Test("C10: a cache without a store that takes its type keeps it, though another one reads the rest")
+    func cacheWithoutTakers() async throws {
+        let (clock, health) = (ManualClock(), MemoryHealth())
+        var plan = SyncPlan.walkingApp
+        plan.types[.stepCount]?.retention = .cache
+        let (here, tablet) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
+        let engine = Bench.makeEngine(here, [SyncPeer(MemoryHealthPeer(health), plan: plan)], clock)
+        try await engine.enable("health")
+        let ofTablet = Bench.makeEngine(
+            tablet,
+            [
+                SyncPeer(
+                    StorePeer(here, id: "phone", as: "tablet"), plan: SyncPlan(types: [.bodyMass: TypePlan(.pull)]))
+            ], clock)
+        try await ofTablet.enable("phone")
+        let start = clock.now - .seconds(3_600)
+        health.save(
+            Sample(.stepCount, 100, .count, from: start, to: start, source: Source(name: "Phone"), origin: .imported))
+        _ = try await engine.sync()
+        _ = try await here.write { try $0.save(Sample(.bodyMass, 70, .kilogram, at: start)) }
+        for _ in 0..<2 { _ = try await ofTablet.sync() }
+        for _ in 0..<2 { _ = try await engine.sync() }
+        #expect(try tablet.blockingRead { try $0.count(of: .bodyMass) } == 1)
+        #expect(try here.blockingRead { try $0.count(of: .stepCount) } == 1)
+        for store in [here, tablet] { try store.close() }
+    }
+
     @Test("A device that has just lost its name does not make the hub begin an epoch")
     func lostName() async throws {
         let clock = ManualClock()

@@ -8,6 +8,9 @@ enum OutputFormat: String, CaseIterable {
     case jsonl
     /// A header and rows, as RFC 4180 has it.
     case csv
+
+    /// Whether fields keep their structure, as `load` needs them.
+    var isJSON: Bool { self == .json || self == .jsonl }
 }
 
 /// Where progress is shown.

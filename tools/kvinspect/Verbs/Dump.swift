@@ -55,7 +55,7 @@ enum DumpVerb: Verb {
             throw UsageError("--raw and --salvage exclude each other", verb: description)
         }
         let format = arguments.choice(OptionDescription.format.name, default: OutputFormat.jsonl)
-        guard !arguments.flag("all") || format == .json || format == .jsonl else {
+        guard !arguments.flag("all") || format.isJSON else {
             throw UsageError("--all is for --format json and jsonl", verb: description)
         }
         let skips = arguments.flag(OptionDescription.skipDamaged.name)
@@ -83,9 +83,9 @@ enum DumpVerb: Verb {
         try OutputClosed.end {
             try Listing.print(shape, arguments, console, format: format) { listing in
                 try store.read { transaction in
-                    let isLossless = format == .json || format == .jsonl
                     try printSamples(
-                        of: transaction, skippingDamage: skips, isLossless: isLossless, to: &listing, &lost, progress)
+                        of: transaction, skippingDamage: skips, isLossless: format.isJSON, to: &listing, &lost, progress
+                    )
                     if arguments.flag("all") {
                         try StateLines().printAll(
                             transaction, skippingDamage: skips, isComplete: isComplete && lost.isEmpty, to: &listing)
