@@ -48,7 +48,8 @@ def build():
     for plant in PLANTS:
         file = tree / plant.path
         file.write_text(file.read_text().replace(plant.old, plant.new))
-    options = ["-c", "release", "--package-path", str(tree / "Benchmarks"), "--scratch-path", str(PLACE / "build")]
+    options = ["-c", "release", "--package-path", str(tree / "Benchmarks"), "--scratch-path", str(PLACE / "build"),
+               "-Xswiftc", "-enable-testing"]
     if subprocess.run(["swift", "build", *options, "--product", "HotPaths"], stdout=sys.stderr).returncode:
         sys.exit("guard: the copy with the plants does not build")
     return PLACE / "build" / "release" / "HotPaths"
