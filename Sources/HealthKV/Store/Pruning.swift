@@ -46,7 +46,7 @@ enum Pruning {
             $0.time < horizon && $0.commit <= seen && $0.version != Sample.versionLimit
         }
         for (key, tombstone) in old {
-            if try isAwaited(tombstone.id, by: queues, in: txn) { continue }
+            if try isNeeded(tombstone.id, by: queues, in: txn) { continue }
             try TombstoneTable.remove(tombstone, key, in: &txn)
             try ContentTable.forgetContent(of: tombstone.id, in: &txn)
             // The feed can no longer be continued from tokens before a removed deletion.
@@ -71,11 +71,15 @@ enum Pruning {
         return next
     }
 
-    /// Returns `true` if an operation of the sample waits for any of the peers.
-    private static func isAwaited(_ sample: SampleID, by peers: [PeerID], in txn: borrowing WriteTransaction) throws
+    /// Returns `true` if an operation of the sample waits for any of the peers, or if one of them holds the sample and
+    /// is not to delete it: it may show the sample again at any time.
+    private static func isNeeded(_ sample: SampleID, by peers: [PeerID], in txn: borrowing WriteTransaction) throws
         -> Bool
     {
-        for peer in peers where try QueueTable.place(of: sample, in: peer, in: txn.snapshot) != nil { return true }
+        for peer in peers {
+            if try QueueTable.place(of: sample, in: peer, in: txn.snapshot) != nil { return true }
+            if try txn.link(peer: peer, sample: sample)?.isHeldThere == true { return true }
+        }
         return false
     }
 

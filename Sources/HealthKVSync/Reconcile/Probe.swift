@@ -78,8 +78,21 @@ extension SampleReading where Self: ~Copyable {
         if try link(peer: peer, idAtPeer: addition.idAtPeer) != nil { return true }
         if try self.sample(id: sample.id) != nil || deletedSample(id: sample.id) != nil { return true }
         // A version that another version replaced has an id of its own.
-        guard let text = sample.syncIdentifier else { return false }
-        return try samples(syncIdentifier: text).contains { $0.type == sample.type }
-            || deletedSample(syncIdentifier: text, type: sample.type, source: sample.source.identity) != nil
+        if let text = sample.syncIdentifier,
+            try samples(syncIdentifier: text).contains(where: { $0.type == sample.type })
+                || deletedSample(syncIdentifier: text, type: sample.type, source: sample.source.identity) != nil
+        {
+            return true
+        }
+        return try mayBePurged(sample)
+    }
+
+    /// Returns `true` if a sample that is not here may have been purged here: all of its source that is left here, if
+    /// anything is, starts later.
+    private func mayBePurged(_ sample: Sample) throws -> Bool {
+        guard try hasPurged(sample.type, of: sample.source.identity) else { return false }
+        var query = SampleQuery(sample.type, to: sample.start, includeShadowed: true)
+        (query.source, query.limit) = (sample.source.identity, 1)
+        return try samples(query).isEmpty
     }
 }

@@ -47,6 +47,10 @@ extension WriteTransaction {
         sample.version = Sample.version(after: max(sample.version, held, deleted))
         sample.modified = nil
         let outcome = try save(sample)
+        // The databases that deleted an import need not show it again: without this mark, it would be presumed gone.
+        if sample.origin == .imported, outcome == .inserted {
+            for name in try databases() { try setLink(.received(sample.id, by: name)) }
+        }
         try removeAudit(conflict.entry)
         return outcome
     }

@@ -218,6 +218,31 @@ struct UnseenDeletionTests {
         try second.finish()
     }
 
+    @Test("C27: what is deleted here and may not be deleted in Health does not come back once its tombstone is old")
+    func deletedAndOnlyPulled() async throws {
+        let (clock, health) = (ManualClock(), MemoryHealth())
+        let store = try Bench.makeStore(clock) { $0.tombstoneDays = 10 }
+        let writing = try Bench(.weightTracker, health: health, clock: clock, store: store)
+        try await writing.engine.enable(writing.peer)
+        let sample = try writing.save(72)
+        for _ in 0..<2 { try await writing.sync() }
+        // From now on the app only reads.
+        let bench = try Bench(
+            SyncPlan(types: [.bodyMass: TypePlan(.pull)]), health: health, clock: clock, store: store)
+        try await bench.engine.enable(bench.peer)
+        try bench.write { try $0.delete(id: sample.id) }
+        for _ in 0..<6 {
+            clock.advance(seconds: 20 * 86_400)
+            // The newest change shows that the clock is right.
+            try bench.write { _ = try $0.save(Sample(.stepCount, 1, .count, at: clock.now)) }
+            while try store.maintain() {}
+            try await bench.sync()
+        }
+        #expect(bench.held == [72])
+        #expect(try bench.weights.isEmpty)
+        try bench.finish()
+    }
+
     @Test(
         "C27: a deletion is kept for a database that was not read since the app was installed, or must be read once more, however long that takes",
         arguments: [true, false])

@@ -216,4 +216,26 @@ struct ComparisonHazardTests {
         #expect(try bench.weights.isEmpty)
         try bench.finish()
     }
+
+    @Test("A deleted import that the user restores from the list of conflicts is not presumed gone")
+    func restoredImport() async throws {
+        let bench = try Bench()
+        try await bench.engine.enable(bench.peer)
+        bench.health.save(bench.scale(60, hour: 0))
+        let id = bench.health.save(bench.scale(80, hour: 5))
+        try await bench.sync()
+        try bench.write { _ = try $0.overlay(id: id) { $0.quantity = Quantity(81, .kilogram) } }
+        bench.health.delete(id)
+        try await bench.sync()
+        #expect(try bench.weights == [60])
+        try bench.write { txn in
+            _ = try txn.restore(try #require(try txn.conflicts().first { $0.displaced.id == id }))
+        }
+        for _ in 0..<3 {
+            bench.clock.advance(seconds: 31 * 86_400)
+            for _ in 0..<2 { _ = try await bench.engine.reconcile(bench.peer) }
+        }
+        #expect(try bench.weights == [60, 81])
+        try bench.finish()
+    }
 }

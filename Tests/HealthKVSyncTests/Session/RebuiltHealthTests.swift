@@ -92,4 +92,31 @@ struct RebuiltHealthTests {
         #expect(try bench.store.info().commit <= commit + Bench.commitsOfLease + 1)
         try bench.finish()
     }
+
+    @Test(
+        "What the app purged here does not make Health a rebuilt one, and what is written there after a rebuild is found nevertheless",
+        arguments: [false, true])
+    func purged(isAll: Bool) async throws {
+        let bench = try await filled()
+        let session = try bench.engine.session(bench.peer)
+        let rescan = try session.state()[.bodyMass].lastRescan
+        try bench.write { txn in
+            for sample in try txn.samples(of: .bodyMass).prefix(isAll ? 20 : 15) { try txn.purge(id: sample.id) }
+        }
+        for _ in 0..<3 {
+            bench.clock.advance(seconds: 3_601)
+            try await bench.restarted().sync()
+        }
+        #expect(try session.state()[.bodyMass].lastRescan == rescan)
+        #expect(try bench.status().notices.isEmpty)
+        #expect(try bench.weights.count == (isAll ? 0 : 5))
+        bench.health.save(bench.scale(79, hour: 99))
+        try await bench.sync()
+        bench.health.rebuild()
+        bench.health.save(bench.scale(80, hour: 100))
+        bench.clock.advance(seconds: 3_601)
+        try await bench.sync()
+        #expect(try bench.weights.contains(80))
+        try bench.finish()
+    }
 }
