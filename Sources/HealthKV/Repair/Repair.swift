@@ -135,6 +135,7 @@ struct Repair {
         if report.commitsLost > 0 { report.findings.append("journal: a commit is damaged") }
         report.recordsLost = Repair.lostRecords(salvage, filled)
         for (table, count) in unreachable { report.recordsLost[table.name] = count }
+        let isOrdered = try tables.dropMergedChanges()
         let records = try tables.changeRecords()
         // Wherever they were found, they are complete if the newest is the one that the header names, and there are as
         // many as the store says. A page of an older state lacks the newest.
@@ -156,7 +157,7 @@ struct Repair {
                     "upkeep: a deletion of a range or a source may have been under way, and its samples may be back")
             }
         }
-        if report.recordsLost[TableCode.changes.name] != nil { try tables.replaceChanges() }
+        if report.recordsLost[TableCode.changes.name] != nil || !isOrdered { try tables.replaceChanges() }
         let (holes, loose, lanes) = try tables.tile(
             ChunkEncoder(pageSize: salvage.meta.pageSize),
             checksNames: salvage.holes[.names] != nil || salvage.holes[.namesReverse] != nil)

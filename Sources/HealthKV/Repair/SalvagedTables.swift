@@ -154,6 +154,26 @@ struct SalvagedTables {
         return records
     }
 
+    /// Removes the change records that a later one has taken over: they are from pages of an older state.
+    ///
+    /// - Returns: `false` if one of them goes back further than the one that would replace it.
+    func dropMergedChanges() throws -> Bool {
+        var lowest = UInt64.max
+        var merged: [UInt64] = []
+        for record in try changeRecords().reversed() {
+            if record.commit >= lowest {
+                guard record.commits.lowerBound >= lowest else { return false }
+                merged.append(record.commit)
+            }
+            lowest = min(lowest, record.commits.lowerBound)
+        }
+        if merged.isEmpty { return true }
+        try inTransaction { transaction in
+            for commit in merged { try transaction.delete(tables[.changes], key: ChangeLog.key(commit).rawBytes) }
+        }
+        return true
+    }
+
     /// Returns the mark of the newest change record, as the header has it.
     func newestMark() throws -> UInt64 {
         let transaction = try environment.beginRead()

@@ -170,8 +170,9 @@ enum FeedCondensing {
         -> ChangeRecord?
     {
         var joined = record
-        // The mark of the earlier record is lost, and with it what it proved about histories.
-        joined.since = earlier.commits.lowerBound
+        // The mark of the earlier record is lost, and with it what it proved about histories. A record that a repair
+        // wrote goes back further than those that were found beside it.
+        joined.since = min(record.commits.lowerBound, earlier.commits.lowerBound)
         joined.deletions = earlier.deletions + record.deletions
         guard record.mayTakeOver(earlier) else { return nil }
         if record.covers(earlier.spans) { return joined }

@@ -355,6 +355,50 @@ struct RepairTests {
         #expect(try store.read { $0.snapshot.header.shadowing.values.contains(true) })
     }
 
+    /// A file without its root may show change records of older states, which another record has taken over since.
+    @Test("Of change records that overlap those of the newer state remain", arguments: [false, true])
+    func overlappingChanges(goesBackFurther: Bool) throws {
+        let folder = TemporaryFolder()
+        let place = folder.path
+        let known = try makeStore(place + "/a")
+        var options = SampleStore.Options()
+        options.maintainsWhenIdle = false
+        do {
+            let store = try SampleStore.open(at: place + "/a", options: options)
+            defer { try? store.close() }
+            try store.write { txn in
+                var records: [ChangeRecord] = []
+                try ChangeLog.forEachRecord(from: 0, in: txn.snapshot) { record in
+                    records.append(record)
+                    return true
+                }
+                var (older, newer) = (records[records.count - 3], records[records.count - 1])
+                if goesBackFurther { older.since = records[0].commit }
+                newer.since = older.commit
+                (newer.deletions, newer.spans) = (records.flatMap(\.deletions), records.flatMap(\.spans))
+                newer.deletions.removeAll { $0.commit < older.commit }
+                for record in [older, newer] { try ChangeLog.put(record, in: &txn) }
+            }
+        }
+        let report = try SampleStore.repair(at: place + "/a", to: place + "/b")
+        #expect(report.check.isClean, "\(report)")
+        #expect(try values(place + "/b") == known)
+        let store = try SampleStore.open(at: place + "/b", options: options)
+        defer { try? store.close() }
+        let commits = try store.read { txn in
+            var commits: [ClosedRange<UInt64>] = []
+            try ChangeLog.forEachRecord(from: 0, in: txn.snapshot) { record in
+                commits.append(record.commits)
+                return true
+            }
+            return commits
+        }
+        #expect(zip(commits, commits.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound }, "\(commits)")
+        #expect(goesBackFurther ? commits.count == 1 : commits.count > 1)
+        let saved = try store.feed(since: nil).filter { if case .saved = $0.kind { true } else { false } }
+        #expect(saved.count == known.count)
+    }
+
     @Test("A destination that holds a store is refused") func taken() throws {
         let folder = TemporaryFolder()
         let place = folder.path

@@ -93,6 +93,45 @@ struct FeedCondensingTests {
         }
     }
 
+    @Test(
+        "A record that goes back further than those before it takes them in, and tells of its own deletions as before")
+    func besideRepaired() throws {
+        var options = tightOptions()
+        (options.limits.changeRecordsPerStep, options.limits.changeRecords) = (16, 8)
+        try withStore(options: options) { store throws in
+            try store.write { try $0.setPeer(RegisteredPeer(id: "hub", registered: .day(0), lastSeen: .day(0))) }
+            func save(_ minutes: Range<Int>) throws -> SampleID {
+                for minute in minutes { try store.save(Sample(.stepCount, 1, .count, at: .day(0, minute))) }
+                let last = Sample(.stepCount, 1, .count, at: .day(0, minutes.upperBound))
+                try store.save(last)
+                return last.id
+            }
+            let gone = try save(0..<30)
+            try store.write { try $0.delete(id: gone) }
+            _ = try save(31..<60)
+            try store.write { try $0.acknowledge(peer: "hub", $0.currentToken) }
+            _ = try save(61..<160)
+            try store.write { txn in
+                try txn.acknowledge(peer: "hub", txn.currentToken)
+                var records: [ChangeRecord] = []
+                try ChangeLog.forEachRecord(from: 0, in: txn.snapshot) { record in
+                    records.append(record)
+                    return true
+                }
+                // So a repair leaves it that found records of an older state beside the one that had replaced them.
+                var repaired = records[90]
+                (repaired.since, repaired.deletions) = (1, records.flatMap(\.deletions))
+                repaired.spans = records[...90].flatMap(\.spans)
+                try ChangeLog.put(repaired, in: &txn)
+            }
+            try store.expectClean()
+            while try store.maintain() {}
+            #expect(try records(store) < 120)
+            try store.expectClean()
+            #expect(try store.feed(since: nil).count >= 160)
+        }
+    }
+
     @Test("A registered reader keeps the records behind it apart, and is known to be of this file") func registered()
         throws
     {

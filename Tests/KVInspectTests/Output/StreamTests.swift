@@ -33,9 +33,11 @@ struct StreamTests {
         #expect(ToolRun.words(String(decoding: said, as: UTF8.self)).isEmpty)
     }
 
-    @Test("Ctrl-C stops a load between two batches, and the store is sound")
-    func interrupted() throws {
-        let process = try bench.prepare(["load", "S"], input: nil)
+    @Test(
+        "One Ctrl-C stops a load between two batches and an import that waits for its input, and the store is sound",
+        arguments: ["load", "import"])
+    func interrupted(verb: String) throws {
+        let process = try bench.prepare([verb, "S"] + (verb == "import" ? ["-"] : []), input: nil)
         let input = Pipe()
         let errors = Pipe()
         process.standardInput = input
@@ -47,7 +49,8 @@ struct StreamTests {
         unsafe sigaddset(&signals, SIGINT)
         unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
         try process.run()
-        try input.fileHandleForWriting.write(contentsOf: Data(manyLines(100).utf8))
+        let given = verb == "load" ? manyLines(100) : "<HealthData>\n"
+        try input.fileHandleForWriting.write(contentsOf: Data(given.utf8))
         // The first text on the error output shows that the tool is working.
         _ = errors.fileHandleForReading.availableData
         Thread.sleep(forTimeInterval: 0.2)

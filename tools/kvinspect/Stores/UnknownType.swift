@@ -13,13 +13,15 @@ enum UnknownType {
         return rest.prefix(1).lowercased() + rest.dropFirst()
     }
 
-    /// Refuses a type that none of some stores knows.
-    static func refuse(_ type: SampleType, in stores: [SampleStore]) throws {
+    /// Refuses a type that none of some stores knows. A file that is read may have types of its own, with identifiers
+    /// that are like no other.
+    static func refuse(_ type: SampleType, in stores: [SampleStore], orFile: Bool = false) throws {
         if type.catalogNumber != nil { return }
         let known = try stores.flatMap { store in try store.read { try $0.knownTypes() } }
         if known.contains(type) { return }
         let names = Set(SampleType.catalog + known).map(\.shortName)
         let question = Suggestion.question(UnknownType.short(type.identifier), among: names)
+        if orFile, question.isEmpty, type.identifier.hasPrefix("HK") { return }
         throw Failure("No type is called '\(type.identifier)'.\(question) 'kvinspect types' lists those of the store.")
     }
 }

@@ -1,5 +1,10 @@
 import Synchronization
 
+#if canImport(Foundation)
+    // The small Foundation has no threads.
+    import Foundation
+#endif
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -14,6 +19,21 @@ struct Interruption: Error {
 
     /// The process that works for this one; 0 for none.
     private static let worker = Atomic<Int32>(0)
+
+    /// Whether the work has heard of it.
+    private static let isHeard = Atomic<Bool>(false)
+
+    /// Has the first Ctrl-C end the process where the work waits for input and does not hear of it within two seconds:
+    /// as the second one would. What was committed stays, and nothing else was begun that could be half done.
+    static func endWhileWaiting() {
+        Thread.detachNewThread {
+            while !requested.load(ordering: .relaxed) { Thread.sleep(forTimeInterval: 0.1) }
+            Thread.sleep(forTimeInterval: 2)
+            if isHeard.load(ordering: .relaxed) { return }
+            try? FileHandle.standardError.write(contentsOf: Data("Error: Interrupted.\n".utf8))
+            _exit(ExitCode.failed.rawValue)
+        }
+    }
 
     /// Called by the signal handler, which may do no more than this.
     private static func request() {
@@ -34,7 +54,9 @@ struct Interruption: Error {
     }
 
     static func check() throws {
-        if requested.load(ordering: .relaxed) { throw Interruption() }
+        guard requested.load(ordering: .relaxed) else { return }
+        isHeard.store(true, ordering: .relaxed)
+        throw Interruption()
     }
 
     /// A closed pipe becomes an error of writing. The first Ctrl-C asks the work to stop, the second ends the process.

@@ -63,7 +63,7 @@ enum ImportVerb: Verb {
             let known = try made == nil ? [StoreAccess.reopenForReading(arguments.store)] : []
             // Closed before the store is opened for writing.
             defer { for store in known { try? store.close() } }
-            for type in types { try UnknownType.refuse(type, in: known) }
+            for type in types { try UnknownType.refuse(type, in: known, orFile: true) }
         }
         let store: SampleStore?
         // An import writes, even one that is undone.
@@ -77,6 +77,7 @@ enum ImportVerb: Verb {
             store = try StoreAccess.openForLoading(arguments.store)
         }
         let progress = Progress(arguments, console, unit: "bytes")
+        if file == "-" { Interruption.endWhileWaiting() }
         let report: HealthImportReport
         do {
             report = try task.run(
