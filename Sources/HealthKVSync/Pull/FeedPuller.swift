@@ -20,10 +20,11 @@ struct FeedPuller: SessionJob {
         return feeds.filter { type in
             if isDue(known[type].unacknowledged) { return true }
             let isAsked = request.types.map { $0.contains(type) || $0.contains(.every) } ?? true
-            // A type that is only sent is read once, to adopt the samples that an earlier installation left, and again
-            // where another device has sent a greater version.
+            // No signal tells of a type that is only sent. Its feed is read with each whole pass, if it may be read:
+            // the user may have deleted what was sent.
             if plan.types[type]?.pulls == false {
-                let isWanted = !known[type].phase.isAdopted || known[type].isOvertaken
+                let isWhole = request.types == nil && !known[type].pulls.isRefused
+                let isWanted = isWhole || !known[type].phase.isAdopted || known[type].isOvertaken
                 return request.pulls && isWanted || isDue(known[type].pulls.failure)
             }
             return request.pulls && isAsked || isDue(known[type].pulls.failure)

@@ -128,12 +128,14 @@ struct PushBatch: Sendable {
         _ completesGroup: Bool, in txn: borrowing ReadTransaction
     ) throws -> Bool {
         var unread: Set<SampleType> = []
-        if !conditions.hasRead(sample.type), conditions.mayBeKnown(operation, sample) { unread.insert(sample.type) }
+        if !conditions.hasRead(sample.type), try conditions.mayBeKnown(operation, sample, peer, in: txn) {
+            unread.insert(sample.type)
+        }
         for mate in group
         where mate.id != sample.id && conditions.pushes(mate.type) && !conditions.hasRead(mate.type) {
             if let waiting = try txn.pending(peer: peer, sample: mate.id) {
                 let isWaiting = waiting.state != .quarantined
-                if isWaiting, conditions.mayBeKnown(waiting, mate) { unread.insert(mate.type) }
+                if try isWaiting && conditions.mayBeKnown(waiting, mate, peer, in: txn) { unread.insert(mate.type) }
             } else if completesGroup, try txn.link(peer: peer, sample: mate.id) != nil {
                 // It would be sent again with the group.
                 unread.insert(mate.type)
@@ -180,13 +182,17 @@ extension PushBatch.Conditions {
     /// reports the samples that this app wrote. Records need no such check: they contain their own order.
     fileprivate func hasRead(_ type: SampleType) -> Bool { keepsRecords || !seen.isBlind && seen.read.holds(type) }
 
-    /// Returns `true` if the peer may have had the sample: the operation may have been sent, another store wrote or
-    /// brought the sample, or the operation was queued before the store was opened. In the last case, the file may be
-    /// an older state that was put back without being noticed, and a later state may have sent the sample. Such a state
-    /// may even have made the same version, if clocks do not follow the time because one was ahead.
-    fileprivate func mayBeKnown(_ operation: PendingOperation, _ sample: Sample) -> Bool {
-        operation.isSent || operation.isReceived || sample.clock.replica != writer
-            || operation.sequence >> 32 <= opened || sample.clock.time > now + Instant.nanosecondsPerSecond
+    /// Returns `true` if the peer may have had the sample: an earlier version or the operation may have been sent,
+    /// another store wrote or brought the sample, or the operation was queued before the store was opened. In the last
+    /// case, the file may be an older state that was put back without being noticed, and a later state may have sent
+    /// the sample. Such a state may even have made the same version, if clocks do not follow the time because one was
+    /// ahead.
+    fileprivate func mayBeKnown(
+        _ operation: PendingOperation, _ sample: Sample, _ peer: PeerID, in txn: borrowing ReadTransaction
+    ) throws -> Bool {
+        if operation.isSent || operation.isReceived || sample.clock.replica != writer { return true }
+        if operation.sequence >> 32 <= opened || sample.clock.time > now + Instant.nanosecondsPerSecond { return true }
+        return try txn.link(peer: peer, sample: sample.id)?.isHeldThere ?? false
     }
 
     fileprivate func pushes(_ type: SampleType) -> Bool { plan.plan(of: type)?.pushes ?? false }

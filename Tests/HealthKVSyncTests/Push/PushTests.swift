@@ -352,6 +352,45 @@ struct PushTests {
         #expect(bench.health.live.count == 2)
         try bench.finish()
     }
+
+    @Test("What the user deletes in Health of a type that is only sent is deleted here with the next sync")
+    func deletedWhereOnlySent() async throws {
+        let bench = try Bench(SyncPlan(types: [.bodyMass: TypePlan(.push)]))
+        try await bench.engine.enable(bench.peer)
+        let sample = try bench.save(72)
+        try await bench.sync()
+        bench.clock.advance(seconds: 86_400)
+        bench.health.delete(try #require(bench.health.live.first).sample.id)
+        try await bench.sync()
+        #expect(try bench.weights.isEmpty)
+        #expect(try bench.store.blockingRead { try $0.deletedSample(id: sample.id) } != nil)
+        try bench.finish()
+    }
+
+    @Test(
+        "An edit that is sent as soon as it is made does not bring back what the user has just deleted in Health",
+        arguments: [TypePlan(.both), TypePlan(.push)], [false, true])
+    func editedAfterDeletion(plan: TypePlan, isPulledBack: Bool) async throws {
+        let bench = try Bench(SyncPlan(types: [.bodyMass: plan]))
+        try await bench.engine.enable(bench.peer)
+        let sample = try bench.save(72)
+        for _ in 0..<(isPulledBack ? 2 : 1) { try await bench.sync() }
+        bench.health.delete(try #require(bench.health.live.first).sample.id)
+        _ = try bench.save(73, id: sample.id)
+        let request = PassRequest(pulls: false, isOfCommit: true)
+        _ = try await bench.engine.session(bench.peer).inTurn { try await $0.pass(request) }
+        #expect(bench.held.isEmpty)
+        #expect(try bench.weights.isEmpty && bench.pending.isEmpty)
+        let conflicts = try bench.store.blockingRead { try $0.conflicts() }
+        #expect(conflicts.map(\.displaced.quantity.value) == [73])
+        // An edit of what lives there goes.
+        let other = try bench.save(60, hour: 5)
+        try await bench.sync()
+        _ = try bench.save(61, id: other.id, hour: 5)
+        _ = try await bench.engine.session(bench.peer).inTurn { try await $0.pass(request) }
+        #expect(bench.held == [61])
+        try bench.finish()
+    }
 }
 
 private final class GroupSizes: Sendable {

@@ -38,8 +38,10 @@ final class Site {
     private let runs: Bool
     /// Whether limits are so small that a store of some dozen samples needs maintenance.
     private let isSmall: Bool
-    /// The types that this app writes, and syncs in both directions.
+    /// The types that this app writes, and syncs in both directions, but for those that it only sends.
     let types: [SampleType]
+    /// The types that this app writes and only sends to its HealthKit.
+    var sent: [SampleType] = []
 
     /// How steps are imported from HealthKit: others write them, and the app only reads them.
     var steps = TypePlan(.pull)
@@ -61,6 +63,7 @@ final class Site {
     static let healthName: PeerID = "HealthKit"
     private var plan: SyncPlan {
         var plans = Dictionary(uniqueKeysWithValues: types.map { ($0, TypePlan(.both)) })
+        for type in sent { plans[type] = TypePlan(.push) }
         plans[.stepCount] = steps
         return SyncPlan(types: plans)
     }

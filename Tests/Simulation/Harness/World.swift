@@ -103,6 +103,8 @@ final class World {
     static let firstOfSeventh: UInt64 = 1 << 43
     /// Seeds from here on may have stores that import only the latest steps, or keep them only until others have them.
     static let firstOfEighth: UInt64 = 1 << 44
+    /// Seeds from here on may have stores that only send some types.
+    static let firstOfNinth: UInt64 = 1 << 45
     private static let beginning = Date(timeIntervalSinceReferenceDate: 700_000_000)
 
     init(seed: UInt64, scratch: String, plant: Plant?, isLive: Bool = false) async throws {
@@ -162,6 +164,7 @@ final class World {
         }
         drawLinks(healths)
         if !isLive, seed >= World.firstOfEighth { drawImports() }
+        if !isLive, seed >= World.firstOfNinth { drawSending() }
         note("\(count) stores, \(healths) HealthKits, links \(sites.map(\.links)), parts \(parts), \(options)")
         if let bound { note("HealthKit takes samples from \(bound) on") }
         // A visible sample at the beginning, so that a comparison can tell which samples are gone.
@@ -206,6 +209,15 @@ final class World {
             let isCache = eighth.chance(percent: 30)
             if isCache, !site.links.isEmpty { site.steps.retention = .cache }
             note("store\(site.number) imports steps of \(site.steps.horizon), \(site.steps.retention)")
+        }
+    }
+
+    /// Draws which types a store only sends to its HealthKit: no other app writes them.
+    private func drawSending() {
+        var ninth = SeededGenerator(seed: seed ^ 0x917_47B5_5E2D_0717)
+        for site in sites where site.health != nil {
+            site.sent = ninth.pick([[], Site.nutrients, [.workout], Site.nutrients + [.workout], [.dietaryProtein]])
+            note("store\(site.number) only sends \(site.sent)")
         }
     }
 
