@@ -228,8 +228,9 @@ struct SalvagedTables {
         try transaction.put(tables[.changes], ChangeLog.key(header.commit), record.value(stamp: header.stamp))
     }
 
-    /// Makes a header if none was found, and makes one of an older state as new as the values.
-    /// Returns the number of records that are lost with it, by table.
+    /// Makes a header if none was found, and makes one of an older state as new as the values. Of the header, the ranking
+    /// of sources and their copy, what was written last counts. Returns the number of records that are lost with the
+    /// header, by table.
     func ensureHeader(_ last: CommitStamp) throws -> [TableCode: Int] {
         try inTransaction { try ensureHeader(last, in: &$0) }
     }
@@ -239,14 +240,14 @@ struct SalvagedTables {
     ) throws -> [TableCode: Int] {
         var lost: [TableCode: Int] = [:]
         var header = StoreHeader()
+        let copy = try headerCopy(in: &transaction)
+        if let copy { try takePriorities(copy.priorities, in: &transaction) }
         if try transaction.view.contains(tables[.meta], StoreHeader.key) {
             header = try StoreHeader.read(transaction.view, tables)
             if header.commit >= last.commit { return lost }
-        } else if let copy = try headerCopy(in: &transaction) {
+            if let copy, copy.header.commit > header.commit { header = copy.header }
+        } else if let copy {
             header = copy.header
-            if !copy.priorities.isEmpty, try !transaction.view.contains(tables[.meta], PriorityTable.key) {
-                try transaction.put(tables[.meta], PriorityTable.key, copy.priorities)
-            }
         } else {
             // The keys of these tables are hashes, and the key of the hash is lost with the header.
             for table in [TableCode.namesReverse, .links, .totals, .peers, .pending] {
@@ -264,6 +265,17 @@ struct SalvagedTables {
         let sessions = SessionTable.key
         try transaction.delete(tables[.upkeep], key: sessions.rawBytes)
         return lost
+    }
+
+    /// Takes the ranking of the header's copy if the record is lost or older.
+    private func takePriorities(_ copy: [UInt8], in transaction: inout LMDB.WriteTransaction) throws {
+        guard !copy.isEmpty else { return }
+        if let found = try transaction.view.get(tables[.meta], PriorityTable.key),
+            StoredValue.stamp(head: found).commit >= StoredValue.stamp(head: copy.rawBytes).commit
+        {
+            return
+        }
+        try transaction.put(tables[.meta], PriorityTable.key, copy)
     }
 
     private func headerCopy(

@@ -399,6 +399,38 @@ struct RepairTests {
         #expect(saved.count == known.count)
     }
 
+    @Test("Where the ranking of sources is lost or of an older state, its copy counts", arguments: [false, true])
+    func rankingFromCopy(isOlder: Bool) throws {
+        let folder = TemporaryFolder()
+        let place = folder.path
+        _ = try makeStore(place + "/a")
+        var options = SampleStore.Options()
+        options.maintainsWhenIdle = false
+        let orders = ["A", "B"].map { [RankedSource(SourceIdentity(bundle: "a", name: $0))] }
+        do {
+            let store = try SampleStore.open(at: place + "/a", options: options)
+            defer { try? store.close() }
+            try store.write { try $0.setPriority(orders[0], of: .stepCount) }
+            let older = try store.read { txn in
+                try txn.snapshot.view.get(txn.snapshot.tables[.meta], PriorityTable.key)?.copied() ?? []
+            }
+            #expect(!older.isEmpty)
+            try store.write { try $0.setPriority(orders[1], of: .stepCount) }
+            try store.write { txn in
+                if isOlder {
+                    try txn.put(.meta, PriorityTable.key, older)
+                } else {
+                    try txn.remove(.meta, PriorityTable.key)
+                }
+            }
+        }
+        let report = try SampleStore.repair(at: place + "/a", to: place + "/b")
+        #expect(report.check.isClean, "\(report)")
+        let store = try SampleStore.open(at: place + "/b", options: options)
+        defer { try? store.close() }
+        #expect(try store.read { try $0.priority(of: .stepCount) } == orders[1])
+    }
+
     @Test("A destination that holds a store is refused") func taken() throws {
         let folder = TemporaryFolder()
         let place = folder.path
