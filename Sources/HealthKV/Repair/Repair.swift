@@ -418,6 +418,7 @@ struct Repair {
         }
         var found: [UInt32: Int] = [:]
         var names: [UInt32: SampleType] = [:]
+        let mended = Repair.mendedChunks(salvage)
         (report.kept, report.peers, report.pending) = try store.read { txn in
             let parts = try txn.types().map { summary in
                 if let number = try NameTable.number(of: summary.type, in: txn.snapshot) {
@@ -427,10 +428,14 @@ struct Repair {
                     type: summary.type, from: summary.first, to: summary.last, samples: summary.samples,
                     isCertain: true)
             }
-            for type in Set(expected.keys).union(spans.keys).union(rows.doubtful.keys).union(rows.nameless.keys) {
+            let types = Set(expected.keys).union(spans.keys).union(rows.doubtful.keys).union(rows.nameless.keys)
+            for type in types.union(mended.map(\.key.lane.type)) {
                 names[type] = try? NameTable.type(type, in: txn.snapshot)
             }
             return (parts, try txn.peers().count, try txn.pending().count)
+        }
+        report.mended = mended.map {
+            Repair.part(names[$0.key.lane.type], $0.key.lower.start...Int64.max, $0.rows, isCertain: true)
         }
         report.doubtful = rows.doubtful.sorted { $0.key < $1.key }.map {
             Repair.part(names[$0.key], $0.value.starts, $0.value.count, isCertain: true)
@@ -460,6 +465,16 @@ struct Repair {
             report.lost.append(Repair.part(nil, nil, nil, isCertain: false))
         }
         report.check = try store.check()
+    }
+
+    /// Returns the chunks in which a bit was set right, with their numbers of samples.
+    private static func mendedChunks(_ salvage: Salvage) -> [(key: ChunkKey, rows: Int)] {
+        var rows: [ChunkKey: Int] = [:]
+        for value in salvage.damaged where value.table == .chunks || value.table == .details {
+            guard let bytes = value.mended, let key = try? ChunkKey(value.key.rawBytes) else { continue }
+            rows[key] = (try? StoredValue(bytes.rawBytes, table: value.table).rows) ?? 0
+        }
+        return rows.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
     private static func part(_ type: SampleType?, _ starts: ClosedRange<Int64>?, _ count: Int?, isCertain: Bool)

@@ -30,6 +30,9 @@ public struct RepairReport: Sendable {
     public internal(set) var kept: [Part] = []
     /// The number of values in which one wrong bit was set right.
     public internal(set) var mendedValues = 0
+    /// The samples in whose values one wrong bit was set right: each part is a chunk of the store, of which the start
+    /// is known. Other mended values, such as names, have no part here.
+    public internal(set) var mended: [Part] = []
     /// The samples that are lost.
     public internal(set) var lost: [Part] = []
     /// Samples that may have been changed or deleted since the state in which they were found.

@@ -228,9 +228,9 @@ struct SalvagedTables {
         try transaction.put(tables[.changes], ChangeLog.key(header.commit), record.value(stamp: header.stamp))
     }
 
-    /// Makes a header if none was found, and makes one of an older state as new as the values. Of the header, the ranking
-    /// of sources and their copy, what was written last counts. Returns the number of records that are lost with the
-    /// header, by table.
+    /// Makes a header if none was found, and makes one of an older state as new as the values. Of the header, the
+    /// ranking of sources and their copy, what was written last counts. Returns the number of records that are lost
+    /// with the header, by table.
     func ensureHeader(_ last: CommitStamp) throws -> [TableCode: Int] {
         try inTransaction { try ensureHeader(last, in: &$0) }
     }

@@ -176,7 +176,9 @@ extension StoreError {
     }
 
     /// Whether an error of any layer says that what stands in the file is damaged.
-    static func isDamage(_ error: any Error) -> Bool { (wrap(error, path: "") as? StoreError)?.code == .damaged }
+    package static func isDamage(_ error: any Error) -> Bool {
+        (wrap(error, path: "") as? StoreError)?.code == .damaged
+    }
 
     /// Whether an error of any layer says that there is no room for what was to be written.
     static func isFull(_ error: any Error) -> Bool { (wrap(error, path: "") as? StoreError)?.code == .full }

@@ -128,6 +128,26 @@ final class Workbench {
         try bytes.write(to: file)
     }
 
+    /// Damages one record of a table in two bits, in each copy of it in the file, so that nothing can set it right.
+    func damageRecord(_ store: String, of table: String, where isWanted: ([UInt8]) -> Bool = { _ in true }) throws {
+        let opened = try SampleStore.open(at: path(store))
+        var values: [Data] = []
+        try opened.read { transaction in
+            try transaction.forEachRecord(ofTable: table) { if isWanted($0) { values.append(Data($1)) } }
+        }
+        try opened.close()
+        let value = try #require(values.first)
+        let file = folder.appendingPathComponent("\(store)/data.mdb")
+        var bytes = try Data(contentsOf: file)
+        var found = 0
+        while let range = bytes.range(of: value) {
+            for offset in 1...2 { bytes[range.upperBound - offset] ^= 0x10 }
+            found += 1
+        }
+        try #require(found > 0)
+        try bytes.write(to: file)
+    }
+
     /// Damages the last byte of every value on a leaf page of a table. Keys of 8 bytes belong to the list of free
     /// pages.
     func damageValues(_ store: String) throws {

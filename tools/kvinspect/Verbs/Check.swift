@@ -184,7 +184,7 @@ private struct FindingFilter {
 
     private static func mayHideSamples(_ finding: Finding) -> Bool {
         finding.kind.severity < Finding.Kind.chunkUnreadable.severity && tablesOfSamples.contains(finding.table)
-            || finding.table == "chunks" || finding.table == "details"
+            || ["chunks", "details", "summaries"].contains(finding.table)
     }
 
     var isActive: Bool { table != nil || type != nil || range != .all }

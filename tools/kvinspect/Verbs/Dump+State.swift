@@ -49,6 +49,23 @@ struct StateLines {
         try printRemovals(transaction, to: &listing)
     }
 
+    /// Reads what ``printAll(_:skippingDamage:isComplete:to:)`` prints. Throws where a part of it is damaged.
+    static func readAll(_ transaction: borrowing ReadTransaction) throws {
+        var place: SampleID?
+        repeat { place = try transaction.deletions(after: place).next } while place != nil
+        try transaction.forEachDeletedContent(skippingDamage: false) { _, _ in }
+        try transaction.forEachDeletionUnderWay(skippingDamage: false) { _ in }
+        _ = try transaction.unfinishedImports()
+        _ = try transaction.peers()
+        try transaction.forEachPurged { _, _ in }
+        _ = try transaction.anchors()
+        _ = try transaction.pending()
+        try transaction.forEachLink(skippingDamage: false) { _ in }
+        try transaction.forEachTotal { _ in }
+        _ = try transaction.audit()
+        try transaction.forEachSyncNote { _, _ in }
+    }
+
     /// Whether a copy of the store takes a note over: not who syncs at the moment, and not what is kept of the readers
     /// of this store's feed, which name places in it.
     static func isOfCopies(_ note: String) -> Bool {

@@ -66,6 +66,9 @@ enum DumpVerb: Verb {
         } catch let error as StoreError where error.code == .damaged && skips {
             return try printSalvaged(arguments, console)
         }
+        if skips, try !isReadableBesideSamples(store, state: arguments.flag("all")) {
+            return try printSalvaged(arguments, console)
+        }
         if isRaw {
             try RawDump.print(store, console, Progress(arguments, console, unit: "records"))
             return .clean
@@ -96,6 +99,21 @@ enum DumpVerb: Verb {
         }
         progress.finish()
         return LostParts.report(lost, in: .utc, arguments, console)
+    }
+
+    /// Returns `false` if something is damaged that has no place to skip to: settings, counts or the state of sync.
+    private static func isReadableBesideSamples(_ store: SampleStore, state: Bool) throws -> Bool {
+        do {
+            try store.read { transaction in
+                _ = try transaction.count()
+                _ = try DumpHead.parts(of: transaction)
+                _ = try transaction.liveTypes()
+                if state { try StateLines.readAll(transaction) }
+            }
+            return true
+        } catch  where StoreError.isDamage(error) {
+            return false
+        }
     }
 
     /// Prints what a repair would keep, and says on the error output what it would lose.

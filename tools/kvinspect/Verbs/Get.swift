@@ -113,7 +113,7 @@ private struct SampleState {
 
     /// Reads a list. The sample is worth showing if damage keeps the list from being read.
     private mutating func add(_ name: String, _ read: (inout SampleState) throws -> Void) throws {
-        do { try read(&self) } catch let error as StoreError where error.code == .damaged { damaged.append(name) }
+        do { try read(&self) } catch  where StoreError.isDamage(error) { damaged.append(name) }
     }
 
     private mutating func note(_ name: String, _ entries: [[JSONValue.Field]], of id: SampleID) {

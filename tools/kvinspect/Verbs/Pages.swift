@@ -202,9 +202,13 @@ enum PageFields {
         guard case .array(let items) = field.value, case .object(let first)? = items.first else {
             return ["\(field.key)  \(Table.clean(field.value.cell))"]
         }
-        var table = Table(columns: first.map(\.key), isStyled: console.isStyled)
+        var columns = first.map(\.key)
+        // What cannot be read has fewer fields than what can.
+        for case .object(let fields) in items { columns += fields.map(\.key).filter { !columns.contains($0) } }
+        var table = Table(
+            columns: columns, sizes: ["map_bytes"], limit: console.tableWidth, isStyled: console.isStyled)
         var lines = ["", "\(field.key):"]
-        for item in items { lines += table.append(first.map { item[$0.key] ?? .null }) }
+        for item in items { lines += table.append(columns.map { item[$0] ?? .null }) }
         return lines + table.finish()
     }
 }

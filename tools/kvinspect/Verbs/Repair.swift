@@ -67,7 +67,8 @@ enum RepairVerb: Verb {
             .init("source", .string(report.source)), .init("output", output.map { .string($0) } ?? .null),
             .init("sound", .bool(report.isSound)), .init("transactions_lost", .count(report.transactionsLost)),
             .init("commits_lost", .count(report.commitsLost)), .init("kept", parts(report.kept)),
-            .init("mended", .count(report.mendedValues)), .init("lost", parts(report.lost)),
+            .init("mended", parts(report.mended)), .init("mended_values", .count(report.mendedValues)),
+            .init("lost", parts(report.lost)),
             .init("may_hold_deleted", .bool(report.mayHoldDeleted)), .init("doubtful", parts(report.doubtful)),
             .init("identities_lost", parts(report.identitiesLost)),
             .init(
