@@ -33,8 +33,6 @@ struct ExportReader {
     private static let rootEnd = Array("</HealthData".utf8)
     private static let entity = Array("<!ENTITY".utf8)
     private static let recordStart = Array("<Record".utf8)
-    private static let recordEnd = Array("</Record>".utf8)
-    private static let creation = Array(" creationDate=\"".utf8)
 
     /// Records of a few sources alternate; so many heads are remembered.
     private static let mostHeads = 16

@@ -1,7 +1,5 @@
-import ColumnFormat
 import HealthModel
 import LMDB
-import Synchronization
 
 /// The system's clock as an instant.
 public enum SystemClock {

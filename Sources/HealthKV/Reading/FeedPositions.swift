@@ -54,10 +54,7 @@ enum FeedPositions {
     private static func places(_ chunk: HotChunk, of commits: ClosedRange<UInt64>, in snapshot: Snapshot) throws
         -> [FeedPlace]
     {
-        guard let span = try snapshot.view.get(snapshot.tables[.details], chunk.key.bytes) else {
-            throw snapshot.damaged(.detailsMissing)
-        }
-        let details = try DetailsChunk(span, of: chunk, verified: snapshot.context.verified)
+        let details = try ChunkTable.details(of: chunk, in: snapshot)
         guard details.rows > 0 else { return [] }
         if let common = try details.commonCommit(), !commits.contains(common) { return [] }
         return try details.places(of: commits).map { FeedPlace(commit: $0.commit, ordinal: $0.ordinal) }

@@ -1,7 +1,5 @@
 import ColumnFormat
 import HealthModel
-import LMDB
-import Synchronization
 
 /// The names that were looked up, by number. Names never change and are never removed, so the committed names that one
 /// transaction learned serve all later ones. Opening a store loads none.

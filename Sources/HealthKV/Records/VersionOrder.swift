@@ -1,3 +1,4 @@
+import ColumnFormat
 import HealthModel
 
 /// The order of the versions of one sample: by version, and by clock where two stores made the same version. It is the
@@ -36,4 +37,25 @@ extension Sample.Reversion {
 extension DeletedSample {
     /// The place of the deletion among the versions of the sample. A deletion wins over a version of the same place.
     public var order: VersionOrder { VersionOrder(version, modified) }
+}
+
+extension ChangeClock {
+    /// Returns a deletion's clock that is later than the clock of the deleted version, even if another device stamped
+    /// that version with a wrong clock. A version that came back from a health database has a clock one nanosecond
+    /// older than the version that was written; the deletion covers that one, too.
+    func covering(_ deleted: ChangeClock) -> ChangeClock {
+        let (nanoseconds, overflows) = deleted.time.nanoseconds.addingReportingOverflow(2)
+        if overflows || time.nanoseconds >= nanoseconds { return self }
+        return ChangeClock(time: Instant(nanoseconds: nanoseconds), replica: replica)
+    }
+}
+
+extension StoredRow {
+    /// The time and replica at which the version was made.
+    var clock: ChangeClock { ChangeClock(time: Instant(nanoseconds: clockTime), replica: clockReplica) }
+
+    /// The version of the tombstone that a deletion made here leaves. An imported sample gets the greatest version, so
+    /// that it stays away for good: otherwise its next version, or a pull after the tombstone is pruned, would bring it
+    /// back.
+    var versionOfDeletion: Int64 { flags.contains(.imported) ? Sample.versionLimit : version }
 }

@@ -22,7 +22,8 @@ extension SampleReading where Self: ~Copyable {
                 let unit = answer.unit ?? plan.unit, unit.isCompatible(with: total.unit),
                 let day = LocalDays.range(of: total.day, zone: total.zone), day.from >= plan.from, day.to <= plan.to
             else { return }
-            let bucket = borders.partitioningIndex { $0 > day.from.nanoseconds } - 1
+            let bucket =
+                (0..<borders.count).firstIndex(notPreceding: { borders[$0] <= day.from.nanoseconds }) - 1
             let converted = try total.unit.convert(value, to: unit)
             // An older release stored totals that are not finite (SEMANTICS C32).
             guard total.isFinite, converted.isFinite,
@@ -106,12 +107,5 @@ private struct DisjointDays {
         if place < days.count, days[place].from < day.to { return false }
         days.insert(day, at: place)
         return true
-    }
-}
-
-extension Array<Int64> {
-    /// Returns the first index whose element satisfies a predicate, if all later elements satisfy it, too.
-    fileprivate func partitioningIndex(where holds: (Int64) -> Bool) -> Int {
-        (0..<count).firstIndex(notPreceding: { !holds(self[$0]) })
     }
 }

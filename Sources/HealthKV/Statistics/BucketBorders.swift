@@ -86,9 +86,6 @@ extension StatisticsInterval {
 }
 
 extension Instant {
-    /// The second that contains an instant, since 2001.
-    var second: Int64 { nanoseconds.dividedDown(by: Instant.nanosecondsPerSecond) }
-
     /// The nanoseconds since the beginning of the second.
     fileprivate var fraction: Int64 {
         let rest = nanoseconds % Instant.nanosecondsPerSecond

@@ -221,7 +221,7 @@ struct StatisticsLane: MergedLane {
     func comes(_ place: (start: Int64, end: Int64), before other: (start: Int64, end: Int64)) -> Bool { place < other }
 }
 
-/// Holds the buffers of a reader in one place.
+/// A class, because a closure cannot capture non-copyable buffers by value.
 private final class StatisticsScratch {
     var columns = StatisticsColumns()
 }

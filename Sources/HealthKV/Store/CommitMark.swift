@@ -1,5 +1,3 @@
-import HealthModel
-
 /// A point in a store's history. Take the mark before reading, wait with it afterwards: then no commit is missed.
 public struct CommitMark: Sendable, Hashable {
     let generation: UInt64

@@ -129,7 +129,9 @@ extension StoreCore {
         try? clearStaleReaders(file)
     }
 
+    /// Room kept beyond what the journal may need.
     private static let journalMargin = 256 << 10
+
     /// Whether LMDB may have written pages of a transaction that is not committed. It keeps 2^17 pages in memory, and a
     /// short record may change a page of its own at each level of a tree.
     private static func mayHaveWritten(_ state: TransactionState) -> Bool {
@@ -146,7 +148,8 @@ extension StoreCore {
         guard target == .journal, options.limits.journaledCommits > journal.count, !room.isSmall, room.refusal == nil,
             StoreCore.room(for: journal, file.environment.pageSize) < room.left
         else { return false }
-        // Who had found no file looks again once the tables have changed. A new file may have the number of an old one.
+        // A process without a journal file looks for one again after the tables change. A new file may have the number
+        // of an old one.
         if file.journalFile == nil, try file.makeJournalFile(byteCount: options.limits.journalFileBytes) {
             return false
         }

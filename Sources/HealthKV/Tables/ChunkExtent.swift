@@ -1,7 +1,7 @@
 import ColumnFormat
 import HealthModel
 
-/// Holds the buffers in one place.
+/// A class, because a closure cannot capture non-copyable buffers by value.
 private final class ReachScratch {
     var columns = ReachColumns()
 }

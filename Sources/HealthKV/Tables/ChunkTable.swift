@@ -56,7 +56,7 @@ enum ChunkTable {
 
     /// Returns the details of a chunk.
     @_lifetime(copy snapshot)
-    private static func details(of chunk: HotChunk, in snapshot: Snapshot) throws -> DetailsChunk {
+    static func details(of chunk: HotChunk, in snapshot: Snapshot) throws -> DetailsChunk {
         let keyBytes = chunk.key.bytes
         guard let span = try snapshot.view.get(snapshot.tables[.details], keyBytes) else {
             throw snapshot.damaged(.detailsMissing)
@@ -80,12 +80,7 @@ enum ChunkTable {
     static func allRows(_ chunk: HotChunk, _ range: Range<Int>? = nil, in snapshot: Snapshot) throws -> [StoredRow] {
         guard chunk.rows > 0 else { return [] }
         try NameTable.loadNames(of: chunk, in: snapshot)
-        let keyBytes = chunk.key.bytes
-        guard let span = try snapshot.view.get(snapshot.tables[.details], keyBytes) else {
-            throw snapshot.damaged(.detailsMissing)
-        }
-        let details = try DetailsChunk(span, of: chunk, verified: snapshot.context.verified)
-        let decoder = try ChunkDecoder(hot: chunk, details: details)
+        let decoder = try ChunkDecoder(hot: chunk, details: details(of: chunk, in: snapshot))
         return try range.map { try decoder.rows($0, snapshot.context) } ?? decoder.rows(snapshot.context)
     }
 

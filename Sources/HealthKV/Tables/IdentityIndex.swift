@@ -261,14 +261,8 @@ enum IdentityIndex {
     /// Returns the entries that lead to a row.
     static func entries(of row: StoredRow, _ lane: Lane, in txn: borrowing WriteTransaction) -> [IdentityEntry] {
         var entries: [IdentityEntry] = []
-        appendEntries(of: row, lane, to: &entries, in: txn)
-        return entries
-    }
-
-    static func appendEntries(
-        of row: StoredRow, _ lane: Lane, to entries: inout [IdentityEntry], in txn: borrowing WriteTransaction
-    ) {
         appendIdentity(of: row, lane, to: &entries, in: txn.snapshot)
+        return entries
     }
 
     /// Moves the entries of a row that was replaced. Unchanged entries are not touched.

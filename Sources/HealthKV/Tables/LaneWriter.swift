@@ -31,8 +31,7 @@ private struct RevisionTally {
 
 /// Changes the rows of a lane, and with them what follows from rows: counts, touched spans, stale marks, shadow marks.
 enum LaneWriter {
-    // Updates counts, touched spans and stale marks for every row that is added or removed.
-
+    /// Updates counts, touched spans and stale marks for every row that is added or removed.
     static func account(_ lane: Lane, _ merged: LaneEdit.Merged, in txn: inout WriteTransaction) throws {
         // An operation that fails after this line has changed a part of its data.
         txn.state.writes += 1
@@ -123,7 +122,7 @@ enum LaneWriter {
                     ordinal: intent.ordinal, time: intent.time, in: &txn)
             }
             if let id = row.storedID { try LinkTable.keepLinks(ofLeaving: id, in: &txn) }
-            IdentityIndex.appendEntries(of: row, lane, to: &entries, in: txn)
+            IdentityIndex.appendIdentity(of: row, lane, to: &entries, in: txn.snapshot)
         }
         try IdentityIndex.addTogether(entries.map { (entry: $0, change: -1) }, in: &txn)
     }

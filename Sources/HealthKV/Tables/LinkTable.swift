@@ -192,9 +192,7 @@ enum LinkTable {
         return found
     }
 
-    // Recent links are read record by record. A packed link with the same id
-    // of the peer no longer holds where there is a recent record.
-
+    /// Returns the record of a recent link: it overrides every packed link with its id of the peer.
     static func recentLink(_ peer: [UInt8], _ kind: LinkKey.Kind, _ id: SampleID, in snapshot: Snapshot) throws
         -> RecentLink?
     {

@@ -2,8 +2,8 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// The tables about peers: `peers`, `anchors`, `pending`, `audit`, `links`. Their records are all stored in the same
-/// form, under keys of ``PeerKey`` and ``LinkKey``.
+/// The tables about peers: `peers`, `anchors`, `pending`, `audit`, `links`, `totals`. Their records are all stored in
+/// the same form, under keys of ``PeerKey`` and ``LinkKey``.
 enum PeerTables {
     static func record<Record: SyncRecord>(_ key: [UInt8], as type: Record.Type, in snapshot: Snapshot) throws
         -> Record?

@@ -2,7 +2,7 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
-/// Walks over the chunks of a lane that leave out what is damaged.
+/// Walks over the readable chunks of a lane and notes the damaged ranges.
 enum ReadableChunks {
     /// Calls `body` with each readable chunk of a lane whose span overlaps `from..<to`, until it returns `false`. Notes
     /// the unreadable parts of the lane.
@@ -60,12 +60,7 @@ enum ReadableChunks {
     private static func verifyWhole(_ chunk: HotChunk, in snapshot: Snapshot) throws {
         try chunk.verify()
         guard chunk.rows > 0 else { return }
-        let key = chunk.key.bytes
-        guard let span = try snapshot.view.get(snapshot.tables[.details], key) else {
-            throw snapshot.damaged(.detailsMissing)
-        }
-        let details = try DetailsChunk(span, of: chunk, verified: snapshot.context.verified)
-        try details.verify()
+        try ChunkTable.details(of: chunk, in: snapshot).verify()
     }
 
     /// Moves the cursor to the chunk that owns a point, or to the first one after it if that chunk is missing.

@@ -36,11 +36,7 @@ enum SampleLookup {
         _ fits: (MetadataValue) -> Bool
     ) throws {
         guard chunk.rows > 0 else { return }
-        let keyBytes = chunk.key.bytes
-        guard let span = try snapshot.view.get(snapshot.tables[.details], keyBytes) else {
-            throw snapshot.damaged(.detailsMissing)
-        }
-        let details = try DetailsChunk(span, of: chunk, verified: snapshot.context.verified)
+        let details = try ChunkTable.details(of: chunk, in: snapshot)
         let wanted = try details.distinctMetadata().filter { bytes in
             try MetadataCoding.decode(bytes)[key].map(fits) ?? false
         }
@@ -153,11 +149,7 @@ enum SampleLookup {
             guard chunk.rows > 0 else { return true }
             let near = try chunk.find(startingIn: starts)
             if near.rows.isEmpty { return true }
-            let key = chunk.key.bytes
-            guard let span = try snapshot.view.get(snapshot.tables[.details], key) else {
-                throw snapshot.damaged(.detailsMissing)
-            }
-            let details = try DetailsChunk(span, of: chunk, verified: snapshot.context.verified)
+            let details = try ChunkTable.details(of: chunk, in: snapshot)
             goesOn = try body(chunk, details, near)
             return goesOn
         }

@@ -2,6 +2,7 @@ import ColumnFormat
 import HealthModel
 import LMDB
 
+/// The keys of notes.
 enum SyncNote {
     private static let longest = 205
     /// The beginning of the keys of all notes.
@@ -39,7 +40,7 @@ extension SampleReading where Self: ~Copyable {
         var cursor = try snapshot.view.cursor(snapshot.tables[.meta])
         var isFound = try cursor.seek(SyncNote.prefix)
         while isFound, cursor.key.hasPrefix(SyncNote.prefix, count: SyncNote.prefix.count) {
-            let key = cursor.key.array
+            let key = cursor.key.copied()
             if !key.contains(0) {
                 var record = try RecordReader(cursor.value, table: .meta, key: key)
                 try body(String(decoding: key.dropFirst(SyncNote.prefix.count), as: UTF8.self), record.readBytes())

@@ -1,6 +1,3 @@
-import ColumnFormat
-import HealthModel
-
 /// The reads that both reading and writing transactions offer.
 public protocol SampleReading: ~Copyable {
     /// The snapshot that the transaction sees.

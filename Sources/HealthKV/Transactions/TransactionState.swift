@@ -77,14 +77,6 @@ struct TransactionState {
     }
 }
 
-extension Int64 {
-    /// Returns the quotient rounded towards negative infinity.
-    func dividedDown(by divisor: Int64) -> Int64 {
-        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
-        return remainder < 0 ? quotient - 1 : quotient
-    }
-}
-
 /// The ranges of start times that a commit touched, by lane.
 struct TouchedSpans: Sendable, Equatable {
     private(set) var lanes: [Lane: [ClosedRange<Int64>]] = [:]

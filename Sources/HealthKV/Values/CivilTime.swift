@@ -60,10 +60,16 @@ enum CivilTime {
     }
 }
 
-extension Int {
+extension FixedWidthInteger where Self: SignedInteger {
     /// Returns the quotient rounded towards negative infinity.
-    func dividedDown(by divisor: Int) -> Int {
+    @inline(__always)
+    func dividedDown(by divisor: Self) -> Self {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? quotient - 1 : quotient
     }
+}
+
+extension Instant {
+    /// The second that contains an instant, since 2001.
+    var second: Int64 { nanoseconds.dividedDown(by: Instant.nanosecondsPerSecond) }
 }

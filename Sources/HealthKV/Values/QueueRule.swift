@@ -1,6 +1,4 @@
-import ColumnFormat
 import HealthModel
-import LMDB
 
 /// Which changes of the store are put into a peer's queue, in the transaction that makes them.
 public struct QueueRule: Sendable, Hashable {

@@ -112,24 +112,3 @@ enum Deleting {
             ChangeRecord.Deletion(commit: txn.commit, ordinal: ordinal, id: row.id, type: lane.type))
     }
 }
-
-extension ChangeClock {
-    /// Returns a deletion's clock that is later than the clock of the deleted version, even if another device stamped
-    /// that version with a wrong clock. A version that came back from a health database has a clock one nanosecond
-    /// older than the version that was written; the deletion covers that one, too.
-    func covering(_ deleted: ChangeClock) -> ChangeClock {
-        let (nanoseconds, overflows) = deleted.time.nanoseconds.addingReportingOverflow(2)
-        if overflows || time.nanoseconds >= nanoseconds { return self }
-        return ChangeClock(time: Instant(nanoseconds: nanoseconds), replica: replica)
-    }
-}
-
-extension StoredRow {
-    /// The time and replica at which the version was made.
-    var clock: ChangeClock { ChangeClock(time: Instant(nanoseconds: clockTime), replica: clockReplica) }
-
-    /// The version of the tombstone that a deletion made here leaves. An imported sample gets the greatest version, so
-    /// that it stays away for good: otherwise its next version, or a pull after the tombstone is pruned, would bring it
-    /// back.
-    var versionOfDeletion: Int64 { flags.contains(.imported) ? Sample.versionLimit : version }
-}

@@ -58,12 +58,7 @@ struct DeletedSamples: Sendable {
     func near(_ type: UInt32, _ start: Int64) -> ArraySlice<Place> {
         guard let places = places[type] else { return [] }
         func first(notBefore time: Int64) -> Int {
-            var (low, high) = (0, places.count)
-            while low < high {
-                let middle = (low + high) / 2
-                if places[middle].start < time { low = middle + 1 } else { high = middle }
-            }
-            return low
+            (0..<places.count).firstIndex(notPreceding: { places[$0].start < time })
         }
         let (from, to) = NearRows.within(aSecondOf: start)
         return places[first(notBefore: from)..<first(notBefore: to)]

@@ -214,7 +214,7 @@ enum Importing {
     ) {
         var bare = row
         bare.flags.insert(.derivedID)
-        IdentityIndex.appendEntries(of: bare, lane, to: &entries, in: txn)
+        IdentityIndex.appendIdentity(of: bare, lane, to: &entries, in: txn.snapshot)
     }
 
     /// Adds the ids of the plain rows to the index, except derived ones. The hashes are already sorted.

@@ -1,6 +1,4 @@
-import ColumnFormat
 import HealthModel
-import LMDB
 
 /// A type's times and values as arrays, for charts and computations.
 public struct Series: Sendable, Hashable {
