@@ -199,7 +199,9 @@ struct ExportReader {
             let line = FastRecord.line(bytes, behind: created.value.lowerBound), line.value == value.value
         else { return }
         let head = RecordHead(bytes, element.range.lowerBound..<created.value.lowerBound)
-        let number = kind(of: record, isUserEntered: record.isUserEntered, &sink)
+        // The kinds of what is not wanted are not numbered: no batch would ever end their list.
+        let isWanted = sink.isWanted(record.type, record.source)
+        let number = isWanted ? kind(of: record, isUserEntered: record.isUserEntered, &sink) : 0
         if let index = fast.firstIndex(where: { $0.head == head }) {
             if record.isUserEntered { fast[index].enteredKind = number } else { fast[index].kind = number }
             let text = bytes.copied(value.value)
@@ -212,8 +214,8 @@ struct ExportReader {
             var entry = FastRecord(
                 head: head, kind: number, enteredKind: record.isUserEntered ? number : nil,
                 cases: record.type.kind == .quantity ? nil : [(bytes.copied(value.value), record.value)],
-                isWanted: sink.isWanted(record.type, record.source))
-            if record.isUserEntered { entry.kind = kind(of: record, isUserEntered: false, &sink) }
+                isWanted: isWanted)
+            if record.isUserEntered, isWanted { entry.kind = kind(of: record, isUserEntered: false, &sink) }
             if fast.count < ExportReader.mostHeads {
                 fast.append(entry)
             } else {

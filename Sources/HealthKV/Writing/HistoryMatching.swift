@@ -146,7 +146,7 @@ struct HistoryMatching {
     private func likeness(_ row: Int, _ stored: StoredRow, _ lane: Lane, in snapshot: Snapshot) throws -> Likeness {
         let kind = plan.kinds[Int(batch.kindOfRow[row])]
         let brought = batch.values[row]
-        if stored.commit >= firstCommit {
+        if stored.commit >= firstCommit, DerivedID.isDerived(stored.id), !knowledge.joined.contains(stored.id) {
             // It comes from the same file, which has one unit for each type.
             return Likeness(
                 stored.start == batch.starts[row] && stored.end == batch.ends[row] && stored.unit == kind.unit
@@ -226,6 +226,7 @@ struct HistoryMatching {
         note(row, found)
         if !batch.extras.isEmpty, batch.extras[row]?.group != nil, found.row.rare?.group == nil {
             ungrouped.append((row, found))
+            if found.row.commit < firstCommit { knowledge.joined.insert(found.row.id) }
         }
     }
 
@@ -321,10 +322,15 @@ struct HistoryMatching {
         guard let places = knowledge.deleted?.near(plan.kinds[kind].type, batch.starts[row]), !places.isEmpty else {
             return
         }
-        let gone = places.count { place in
+        let gone = places.filter { place in
             place.name == nameOfKind[kind] && NearRows.isNear(place.end, batch.ends[row])
         }
-        deleted[row] = known + gone > earlier
+        if gone.isEmpty { return }
+        if idsOfBatch.isEmpty { idsOfBatch = Set(batch.ids) }
+        // What stands in the batch under the id that was deleted is another sample than this one, unless it is a twin.
+        let twins = (0...earlier).map { ImportPlan.derivedID(batch, plan.kinds, row, multiplicity: $0) }
+        let others = gone.count { idsOfBatch.contains($0.id) && !twins.contains($0.id) }
+        deleted[row] = known + gone.count - others > earlier
     }
 
     /// Decides by the sync identifier of a row, if the store knows it. Returns `false` if it does not.

@@ -25,6 +25,8 @@ struct HistoryKnowledge: Sendable {
     var names = SourceNames()
     /// The samples of which the file brought a later version under another content.
     var replaced: Set<SampleID> = []
+    /// The samples from before the import that it made members of groups.
+    var joined: Set<SampleID> = []
     /// The samples without a name that rows with a name are.
     var lent: Set<SampleID> = []
 }

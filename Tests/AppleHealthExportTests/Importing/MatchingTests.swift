@@ -137,6 +137,38 @@ struct MatchingTests {
         #expect(isSame(try bench.take(pounds), inserted: 0, unchanged: 1, vetoed: 1))
     }
 
+    @Test("What a deleted sample stood beside, in a file or for the first time, is not taken for it")
+    func besideDeleted() throws {
+        let twin = Export.weight("72.5", day: 2)
+        try bench.take([Export.weight("72.5", day: 1), twin, twin])
+        for sample in try bench.samples(.bodyMass).prefix(2) {
+            try bench.store.write { _ = try $0.delete(id: sample.id) }
+        }
+        let later = [Export.weight("72.5", day: 1), Export.weight("80.1", day: 1), twin, twin]
+        #expect(isSame(try bench.take(later), inserted: 1, unchanged: 1, vetoed: 2))
+        #expect(try bench.samples(.bodyMass).map(\.quantity.value) == [80.1, 72.5])
+        #expect(isSame(try bench.take(later), inserted: 0, unchanged: 2, vetoed: 2))
+    }
+
+    @Test("What a peer brings while an import works is the sample of the file")
+    func pulledMeanwhile() throws {
+        let start = try #require(Instant("2024-05-01T06:00:00.25Z"))
+        let pulled = Sample(
+            .bodyMass, 72.5123, .kilogram, from: start, to: start,
+            source: Source(bundle: "com.example.scale", name: "Scale"), origin: .imported)
+        let file = try bench.file("export.xml", Array(Export.document([Export.weight("72.51", day: 1)]).utf8))
+        var isPulled = false
+        let store = bench.store
+        let report = try HealthImport().run(
+            file, into: store, quarantine: { _ in },
+            progress: { _ in
+                if !isPulled { try store.write { try $0.save(pulled) } }
+                isPulled = true
+            })
+        #expect(isPulled && isSame(report, inserted: 0, unchanged: 1))
+        #expect(try bench.samples(.bodyMass).map(\.id) == [pulled.id])
+    }
+
     @Test("A sample that was deleted before it had an id from an export stays away")
     func deletedWithRandomID() throws {
         let start = try #require(Instant("2024-05-01T06:00:00.25Z"))
