@@ -155,4 +155,32 @@ import Testing
         #expect(try status(phone).quarantined == 50)
         #expect(try phone.store.blockingRead { try $0.pending(for: "HealthKit") }.allSatisfy { !$0.reason.isEmpty })
     }
+
+    @Test(
+        "C9: the past stays out of an import that is not answered, also where reading is denied first and allowed later",
+        arguments: [false, true])
+    func allowedLater(passesInvisible: Bool) async throws {
+        let clock = SimulatedClock()
+        var options = SimulationOptions()
+        options.anchorsPassInvisible = passesInvisible
+        let phone = try await Phone(
+            .weightTracker.askingForHistory, clock: clock, device: SimulatedDevice(clock: clock, options: options))
+        for index in 1...20 {
+            let date = clock.now.addingTimeInterval(-Double(index) * 3_600)
+            try phone.watch.record("BodyMass", 60 + Double(index), "kg", from: date)
+        }
+        try await phone.engine.authorize("HealthKit", .all)
+        let type = SampleType.bodyMass.identifier
+        phone.device.setAccess(of: phone.app, to: type, reading: .denied)
+        try await phone.engine.enable("HealthKit")
+        try await phone.settle()
+        phone.device.setAccess(of: phone.app, to: type, reading: .granted)
+        try await phone.settle()
+        #expect(try phone.weights().isEmpty)
+        try phone.watch.record("BodyMass", 50, "kg", from: clock.now)
+        try await phone.settle()
+        #expect(try phone.weights() == [50])
+        for try await _ in phone.engine.importHistory("HealthKit", .all) {}
+        #expect(try phone.weights().count == 21)
+    }
 }

@@ -214,7 +214,7 @@ struct FeedPuller: SessionJob {
             // Whatever the reason to begin at the beginning, the feed now passes the samples that existed when the
             // import was skipped.
             if place == nil {
-                feed.history.setBaseline(.ahead)
+                feed.history.noteBeginning()
                 feed.lastLook = nil
             }
             if let last = feed.lastLook, let look { feed.lastLook = max(last, look) }
@@ -338,7 +338,7 @@ struct FeedPuller: SessionJob {
         }
         guard last.hasPassed(.days(days), at: now) else { return }
         try await update { txn, state in
-            try state.readAgain(type, at: name, in: &txn)
+            try state.readAgainBehindTail(type, at: name, in: &txn)
             state[type].lastRescan = now
             // The feed reports no deletion that was purged meanwhile.
             state[type].checkDue = now

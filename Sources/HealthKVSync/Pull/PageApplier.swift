@@ -77,6 +77,7 @@ struct PageApplier: Sendable {
         try withdraw(additions, in: &txn)
         if isFed { try noteShown(additions, in: &txn) }
         var foreign = try withoutOwn(additions, in: &txn)
+        if isFed, !foreign.isEmpty { state.history.noteShown() }
         if let horizon = state.history.horizon {
             // A sample that is held is followed, however old it is.
             foreign = try foreign.filter { try $0.sample.start >= horizon || isHeld($0, in: &txn) }

@@ -100,7 +100,11 @@ struct AccessKeeper: SessionJob {
                 guard before != nil, asked.contains(type) || reachesBack, plan.types[type]?.pulls ?? false else {
                     continue
                 }
-                try state.readAgain(type, at: name, in: &txn)
+                if plan.types[type]?.retention == .mirror {
+                    try state.readAgainBehindTail(type, at: name, in: &txn)
+                } else {
+                    try state.readAgain(type, at: name, in: &txn)
+                }
             }
             let ungranted = answers.filter { $0.value.writing != .granted }.keys
             if isGranted { try txn.unpark([.unauthorized], of: name, except: Set(ungranted)) }

@@ -30,8 +30,11 @@ struct FeedHistory: Codable, Sendable, Equatable {
 
     /// Where the place in a feed is, compared with the samples that a skipped import leaves out.
     enum Baseline: String, Codable, Sendable {
-        /// The feed may still show them, and only their dates tell them apart.
+        /// The feed may still show them, and only their dates tell them apart. It has shown no sample of another app
+        /// since it was begun: perhaps none may be read, and the feed is read past nothing.
         case ahead
+        /// As before, but the feed has shown samples of other apps.
+        case passing
         /// The feed has passed them. Everything after the place is new, whatever its date.
         case passed
     }
@@ -68,8 +71,20 @@ struct FeedHistory: Codable, Sendable, Equatable {
     /// Whether the feed has passed the samples that a skipped import leaves out.
     var isPastBaseline: Bool { if case .skipped(_, .passed) = bound { true } else { false } }
 
-    /// Notes that the next page begins at the beginning, or that the feed was read to its end.
-    mutating func setBaseline(_ baseline: Baseline) {
+    /// Notes that the next page begins at the beginning.
+    mutating func noteBeginning() { setBaseline(.ahead) }
+
+    /// Notes that the feed has shown samples of other apps.
+    mutating func noteShown() {
+        if case .skipped(_, .ahead) = bound { setBaseline(.passing) }
+    }
+
+    /// Notes that the feed was read to its end.
+    mutating func noteEnd() {
+        if case .skipped(_, .passing) = bound { setBaseline(.passed) }
+    }
+
+    private mutating func setBaseline(_ baseline: Baseline) {
         if case .skipped(let time, _) = bound { bound = .skipped(at: time, baseline: baseline) }
     }
 

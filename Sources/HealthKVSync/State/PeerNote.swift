@@ -72,7 +72,7 @@ struct PeerNote: Sendable {
             let history = known.state.history
             state.types[known.type] = TypeState(history: FeedHistory(choice: history.choice, bound: history.bound))
             // The feed is read from its beginning.
-            state.types[known.type]?.history.setBaseline(.ahead)
+            state.types[known.type]?.history.noteBeginning()
         }
         return state
     }

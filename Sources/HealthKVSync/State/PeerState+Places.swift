@@ -25,6 +25,15 @@ extension PeerState {
         self[type].needsRescan = true
     }
 
+    /// Makes a feed start at its beginning once it was read to its end, if it was before: what arrived behind our place
+    /// was written after the last look, and in a feed that begins again nothing tells so (SEMANTICS C2).
+    mutating func readAgainBehindTail(
+        _ type: SampleType, at name: PeerID, in txn: inout WriteTransaction
+    ) throws {
+        guard self[type].phase == .drained else { return try readAgain(type, at: name, in: &txn) }
+        self[type].needsRescan = true
+    }
+
     /// Makes all feeds of the peer start at their beginning.
     mutating func readAllAgain(at name: PeerID, in txn: inout WriteTransaction) throws {
         for anchor in try txn.anchors(of: name) {

@@ -49,7 +49,7 @@ struct TypeState: Codable, Sendable, Equatable {
         phase.handle(isDrained ? .ended : .arrived(now))
         guard isDrained else { return }
         history.isInOrder = true
-        history.setBaseline(.passed)
+        history.noteEnd()
     }
 
     /// What is known of the access to read the type (SEMANTICS C36).

@@ -52,6 +52,25 @@ struct DuplicateTests {
         try bench.finish()
     }
 
+    @Test(
+        "C2: one that others wrote after the last look shows, also if the feed is read from its beginning next",
+        arguments: ["month", "authorize", "sync"])
+    func laterThanLook(next: String) async throws {
+        let bench = try makeBench()
+        try await bench.engine.enable(bench.peer)
+        try await bench.engine.authorize(bench.peer)
+        bench.health.save(weight(90, bench, hour: -10))
+        let own = try enter(weight(0, bench), 70, bench)
+        for _ in 0..<2 { try await bench.sync() }
+        bench.clock.advance(seconds: next == "month" ? 31 * 86_400 : 3_600)
+        bench.health.save(weight(80, bench))
+        if next == "authorize" { try await bench.engine.authorize(bench.peer) }
+        try await bench.sync()
+        #expect(try shown(bench) == [90, 80])
+        #expect(try bench.store.blockingRead { try $0.sample(id: own.id) } != nil)
+        try bench.finish()
+    }
+
     @Test("C2: the deletion of the one that shows brings the next later one back") func nextOne() async throws {
         let bench = try makeBench()
         try await bench.engine.enable(bench.peer)

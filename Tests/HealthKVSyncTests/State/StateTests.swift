@@ -70,22 +70,31 @@ struct StateTests {
 
     // MARK: History, pulls, doubt, visibility
 
-    @Test("A skipped import passes its baseline, and another bound begins ahead of its own") func history() {
+    @Test(
+        "A skipped import passes its baseline where the feed has shown others' samples, and another bound begins ahead of its own"
+    )
+    func history() {
         var history = FeedHistory()
         (history.windowsDone, history.isInOrder) = (Self.earlier, true)
-        for baseline in [FeedHistory.Baseline.passed, .ahead] {
-            history.setBaseline(baseline)
-            #expect(history.bound == .none && !history.isPastBaseline)
-        }
+        history.noteShown()
+        history.noteEnd()
+        #expect(history.bound == .none && !history.isPastBaseline)
         history.replaceBound(.skipped(at: Self.earlier, baseline: .ahead))
         #expect(history.windowsDone == nil && !history.isInOrder)
         #expect(history.skipped == Self.earlier && history.horizon == nil && !history.isPastBaseline)
-        history.setBaseline(.passed)
+        history.noteEnd()
+        #expect(!history.isPastBaseline)
+        history.noteShown()
+        #expect(!history.isPastBaseline)
+        history.noteEnd()
         #expect(history.isPastBaseline)
-        history.setBaseline(.ahead)
+        history.noteBeginning()
         #expect(!history.isPastBaseline && history.skipped == Self.earlier)
+        history.noteEnd()
+        #expect(!history.isPastBaseline)
         history.replaceBound(.from(Self.later))
-        history.setBaseline(.passed)
+        history.noteShown()
+        history.noteEnd()
         #expect(history.horizon == Self.later && history.skipped == nil && !history.isPastBaseline)
     }
 
