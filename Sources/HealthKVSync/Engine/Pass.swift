@@ -164,7 +164,7 @@ struct Pass: SessionJob {
         // A sync that found nothing is worth a commit only occasionally.
         func isDue(_ last: Instant?) -> Bool { last.map { isNews || $0.hasPassed(.seconds(60), at: now) } ?? true }
         let isHour = asksHourly && isDue(known.lastHourly)
-        // A plan that only sends reads nothing once its feeds are adopted.
+        // A plan that only sends need not be readable.
         let isSent =
             plan.pulled.isEmpty && plan.others?.pulls != true && request.isWhole && !pulls.isLocked && !pulls.hasFailed
         let isSync = (pulls.isWhole || isSent) && isDue(known.lastSync)

@@ -20,13 +20,11 @@ struct FeedPuller: SessionJob {
         return feeds.filter { type in
             if isDue(known[type].unacknowledged) { return true }
             let isAsked = request.types.map { $0.contains(type) || $0.contains(.every) } ?? true
-            // No signal tells of a type that is only sent. Its feed is read with each whole pass, if it may be read:
-            // the user may have deleted what was sent.
-            if plan.types[type]?.pulls == false {
-                let isWhole = request.types == nil && !known[type].pulls.isRefused
-                let isWanted = isWhole || !known[type].phase.isAdopted || known[type].isOvertaken
-                return request.pulls && isWanted || isDue(known[type].pulls.failure)
-            }
+            // A type that is only sent is read as well: the user may have deleted what was sent. It is read in any case
+            // to adopt the samples that an earlier installation left, and where another device has sent a greater
+            // version.
+            let isWanted = plan.types[type]?.pulls == false && (!known[type].phase.isAdopted || known[type].isOvertaken)
+            if isWanted, request.pulls { return true }
             return request.pulls && isAsked || isDue(known[type].pulls.failure)
         }.sorted()
     }

@@ -38,6 +38,8 @@ struct PushBatch: Sendable {
         var ungranted: Set<SampleType>
         /// The feeds that were read from the peer.
         var seen: FeedsSeen
+        /// Types whose feed cannot be read, and not only for a moment.
+        var unreadable: Set<SampleType> = []
         /// Whether the peer takes samples unchanged, with their own versions.
         var keepsRecords: Bool
         var limit: Int
@@ -192,6 +194,8 @@ extension PushBatch.Conditions {
     ) throws -> Bool {
         if operation.isSent || operation.isReceived || sample.clock.replica != writer { return true }
         if operation.sequence >> 32 <= opened || sample.clock.time > now + Instant.nanosecondsPerSecond { return true }
+        // An edit of what the peer holds does not wait where nothing can be read.
+        if seen.isBlind || unreadable.contains(sample.type) { return false }
         return try txn.link(peer: peer, sample: sample.id)?.isHeldThere ?? false
     }
 

@@ -12,6 +12,7 @@ struct QueueSender: SessionJob {
         let feeds = try dueFeeds(unread)
         guard !feeds.isEmpty else { return (report, PullReport()) }
         let pulls = try await puller.pullAll(feeds)
+        if pulls.isLocked { try await access.noteAvailability(.locked) }
         let now = FeedsSeen(isBlind: pulls.isLocked, read: seen.read.union(pulls.read))
         report += try await pushQueue(request, now).report
         return (report, pulls.report)
@@ -62,13 +63,15 @@ struct QueueSender: SessionJob {
         after place: UInt64, _ request: PassRequest, _ seen: FeedsSeen
     ) async throws -> PushBatch {
         let (name, plan) = (name, plan)
-        let conditions = PushBatch.Conditions(
+        var conditions = PushBatch.Conditions(
             now: now, isUrgent: request.isUrgent, plan: plan, isOfCommit: request.isOfCommit, held: try heldTypes(),
             ungranted: try access.ungrantedTypes(), seen: seen, keepsRecords: peer.keepsRecords,
             limit: options.pushSize, longestDelay: options.longestDelay,
             writer: try store.blockingRead { $0.replica }, opened: store.commitAtOpening)
+        let known = try state()
+        conditions.unreadable = Set(plan.types.keys.filter { known[$0].pulls.isBlocked })
         var batch = PushBatch(after: place)
-        try store.blockingRead { txn in try batch.collect(name, conditions, in: txn) }
+        try store.blockingRead { [conditions] txn in try batch.collect(name, conditions, in: txn) }
         if !batch.completed.isEmpty {
             let completed = batch.completed
             try await holdLease()

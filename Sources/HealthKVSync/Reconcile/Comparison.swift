@@ -16,8 +16,8 @@ struct Comparison: SessionJob {
     /// The number of deletions in one commit.
     private static let deletedAtOnce = 500
 
-    /// A type that is only sent is not read repeatedly. So its comparison becomes due by itself, as often as feeds are
-    /// read from their beginning.
+    /// A type that is only sent is never read from its beginning again. So its comparison becomes due by itself, as
+    /// often as other feeds are.
     private func compareSentIfDue() async throws {
         let (now, days, known) = (now, options.rescanDays, try state())
         let sent = try enumeratedTypes().filter { plan.types[$0]?.pulls == false && known[$0].phase.isAdopted }

@@ -22,6 +22,9 @@ enum PullHealth: Codable, Sendable, Equatable {
     /// Whether reading was refused, and no pull has succeeded since.
     var isRefused: Bool { if case .refused = self { true } else { false } }
 
+    /// Whether the feed cannot be read, and not only for a moment.
+    var isBlocked: Bool { isRefused || (failure?.count ?? 0) >= 3 }
+
     /// Whether several pulls have failed for a reason that does not pass by itself, such as a type that the peer does
     /// not know.
     var isHopeless: Bool { failure.map { $0.issue.code == .invalid && $0.count >= 3 } ?? false }

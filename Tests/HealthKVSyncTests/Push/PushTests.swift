@@ -353,15 +353,17 @@ struct PushTests {
         try bench.finish()
     }
 
-    @Test("What the user deletes in Health of a type that is only sent is deleted here with the next sync")
-    func deletedWhereOnlySent() async throws {
+    @Test(
+        "What the user deletes in Health of a type that is only sent is deleted here with the next sync or foreground",
+        arguments: [false, true])
+    func deletedWhereOnlySent(isForeground: Bool) async throws {
         let bench = try Bench(SyncPlan(types: [.bodyMass: TypePlan(.push)]))
         try await bench.engine.enable(bench.peer)
         let sample = try bench.save(72)
         try await bench.sync()
         bench.clock.advance(seconds: 86_400)
         bench.health.delete(try #require(bench.health.live.first).sample.id)
-        try await bench.sync()
+        if isForeground { _ = try await bench.engine.enterForeground() } else { try await bench.sync() }
         #expect(try bench.weights.isEmpty)
         #expect(try bench.store.blockingRead { try $0.deletedSample(id: sample.id) } != nil)
         try bench.finish()
@@ -389,6 +391,32 @@ struct PushTests {
         _ = try bench.save(61, id: other.id, hour: 5)
         _ = try await bench.engine.session(bench.peer).inTurn { try await $0.pass(request) }
         #expect(bench.held == [61])
+        try bench.finish()
+    }
+
+    @Test(
+        "An edit of what Health holds goes also where its feed cannot be read: while the device is locked, and after failures",
+        arguments: [TypePlan(.both), TypePlan(.push)], [true, false])
+    func editedUnread(plan: TypePlan, isLocked: Bool) async throws {
+        let bench = try Bench(SyncPlan(types: [.bodyMass: plan]))
+        try await bench.engine.enable(bench.peer)
+        let sample = try bench.save(72)
+        for _ in 0..<2 { try await bench.sync() }
+        if isLocked {
+            bench.health.set(availability: .locked)
+        } else {
+            bench.health.set(failure: { _ in PeerError(.invalid, "never") })
+        }
+        _ = try bench.save(73, id: sample.id)
+        for _ in 0..<6 {
+            _ = try? await bench.engine.sync()
+            bench.clock.advance(seconds: 86_400)
+        }
+        #expect(bench.held == [73])
+        bench.health.set(failure: nil)
+        bench.health.set(availability: .available)
+        try await bench.sync()
+        #expect(try bench.weights == [73])
         try bench.finish()
     }
 }

@@ -21,7 +21,8 @@ enum UnknownType {
         if known.contains(type) { return }
         let names = Set(SampleType.catalog + known).map(\.shortName)
         let question = Suggestion.question(UnknownType.short(type.identifier), among: names)
-        if orFile, question.isEmpty, type.identifier.hasPrefix("HK") { return }
+        let isMisspelled = Suggestion.closest(to: UnknownType.short(type.identifier), among: Array(names)) != nil
+        if orFile, !isMisspelled, type.identifier.hasPrefix("HK") { return }
         throw Failure("No type is called '\(type.identifier)'.\(question) 'kvinspect types' lists those of the store.")
     }
 }

@@ -24,12 +24,15 @@ struct Interruption: Error {
     private static let isHeard = Atomic<Bool>(false)
 
     /// Has the first Ctrl-C end the process where the work waits for input and does not hear of it within two seconds:
-    /// as the second one would. What was committed stays, and nothing else was begun that could be half done.
-    static func endWhileWaiting() {
+    /// as the second one would. What was committed stays.
+    ///
+    /// - Parameter cleanUp: Called before, on another thread than the work's.
+    static func endWhileWaiting(_ cleanUp: @escaping @Sendable () -> Void) {
         Thread.detachNewThread {
             while !requested.load(ordering: .relaxed) { Thread.sleep(forTimeInterval: 0.1) }
             Thread.sleep(forTimeInterval: 2)
             if isHeard.load(ordering: .relaxed) { return }
+            cleanUp()
             try? FileHandle.standardError.write(contentsOf: Data("Error: Interrupted.\n".utf8))
             _exit(ExitCode.failed.rawValue)
         }

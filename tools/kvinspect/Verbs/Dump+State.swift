@@ -64,6 +64,12 @@ struct StateLines {
         try transaction.forEachTotal { _ in }
         _ = try transaction.audit()
         try transaction.forEachSyncNote { _, _ in }
+        var token: ChangeToken?
+        var hasMore = true
+        while hasMore {
+            let page = try transaction.changes(since: token)
+            (token, hasMore) = (page.next, page.hasMore)
+        }
     }
 
     /// Whether a copy of the store takes a note over: not who syncs at the moment, and not what is kept of the readers

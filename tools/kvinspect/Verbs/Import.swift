@@ -77,7 +77,12 @@ enum ImportVerb: Verb {
             store = try StoreAccess.openForLoading(arguments.store)
         }
         let progress = Progress(arguments, console, unit: "bytes")
-        if file == "-" { Interruption.endWhileWaiting() }
+        if file == "-" {
+            Interruption.endWhileWaiting {
+                copy?.remove()
+                if let store { made?.removeIfEmpty(store) }
+            }
+        }
         let report: HealthImportReport
         do {
             report = try task.run(
