@@ -92,7 +92,7 @@ enum PeerQueues {
             if let prior { try txn.removePending(prior) }
             return
         }
-        if kind == .save, let prior, prior.kind == .delete, var doubted = link, doubted.isHeldThere {
+        if kind == .save, let prior, prior.kind == .delete, prior.isSent, var doubted = link, doubted.isHeldThere {
             // The deletion may have been carried out. When the peer reports it, it is not the end of the new version.
             doubted.isProvisional = true
             // A sample without a sync identifier has no number there.

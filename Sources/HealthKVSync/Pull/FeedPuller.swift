@@ -20,11 +20,11 @@ struct FeedPuller: SessionJob {
         return feeds.filter { type in
             if isDue(known[type].unacknowledged) { return true }
             let isAsked = request.types.map { $0.contains(type) || $0.contains(.every) } ?? true
-            // A type that is only sent is read as well: the user may have deleted what was sent. It is read in any case
-            // to adopt the samples that an earlier installation left, and where another device has sent a greater
-            // version.
-            let isWanted = plan.types[type]?.pulls == false && (!known[type].phase.isAdopted || known[type].isOvertaken)
-            if isWanted, request.pulls { return true }
+            // A type that is only sent is read as well: the user may have deleted what was sent, and no signal tells.
+            // It is read in any case in the foreground, to adopt the samples that an earlier installation left, and
+            // where another device has sent a greater version.
+            let isWanted = request.isUrgent || !known[type].phase.isAdopted || known[type].isOvertaken
+            if plan.types[type]?.pulls == false, isWanted, request.pulls { return true }
             return request.pulls && isAsked || isDue(known[type].pulls.failure)
         }.sorted()
     }
@@ -316,8 +316,11 @@ struct FeedPuller: SessionJob {
         try await update { txn, state in
             state[type].needsRescan = false
             guard isDue else { return }
+            // The comparison that belongs to the monthly rescan comes when it is due, however often access is asked
+            // for.
+            let last = state[type].lastRescan
             try state.forgetPlace(of: type, at: name, in: &txn)
-            state[type].lastRescan = now
+            state[type].lastRescan = last ?? now
         }
         return isDue
     }

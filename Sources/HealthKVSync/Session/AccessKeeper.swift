@@ -95,7 +95,11 @@ struct AccessKeeper: SessionJob {
                 // An earlier installation may have asked the user.
                 let isAsked = asked.contains(type) || answer.advice == .unnecessary
                 if isAsked, plan.types[type]?.pulls ?? false, state[type].asked == nil { state[type].asked = now }
-                if answer.writing == .granted, before?.writing != .granted { isGranted = true }
+                if answer.writing == .granted, before?.writing != .granted {
+                    isGranted = true
+                    // What an earlier installation left can be read now, and is adopted before anything is sent.
+                    if !state[type].phase.isAdopted, state[type].pulls.isRefused { state[type].pulls.succeed() }
+                }
                 let reachesBack = (answer.earliest ?? .distantPast) < (before?.earliest ?? .distantPast)
                 guard before != nil, asked.contains(type) || reachesBack, plan.types[type]?.pulls ?? false else {
                     continue

@@ -355,9 +355,9 @@ struct PushTests {
 
     @Test(
         "What the user deletes in Health of a type that is only sent is deleted here with the next sync or foreground",
-        arguments: [false, true])
-    func deletedWhereOnlySent(isForeground: Bool) async throws {
-        let bench = try Bench(SyncPlan(types: [.bodyMass: TypePlan(.push)]))
+        arguments: [false, true], [TypePlan(.push), TypePlan(.push, triggers: .onChange)])
+    func deletedWhereOnlySent(isForeground: Bool, plan: TypePlan) async throws {
+        let bench = try Bench(SyncPlan(types: [.bodyMass: plan]))
         try await bench.engine.enable(bench.peer)
         let sample = try bench.save(72)
         try await bench.sync()
@@ -417,6 +417,34 @@ struct PushTests {
         bench.health.set(availability: .available)
         try await bench.sync()
         #expect(try bench.weights == [73])
+        try bench.finish()
+    }
+
+    @Test("A deletion in Health counts also where one made here was undone before it was sent")
+    func undoneUnsent() async throws {
+        let (bench, sample) = try await Bench.withOneWeight()
+        try await bench.sync()
+        try bench.write { _ = try $0.delete(id: sample.id) }
+        try bench.write { _ = try $0.undelete(id: sample.id) }
+        bench.health.delete(try #require(bench.health.live.first).sample.id)
+        for _ in 0..<2 { try await bench.sync() }
+        #expect(try bench.weights.isEmpty && bench.held.isEmpty && bench.pending.isEmpty)
+        #expect(try bench.store.blockingRead { try $0.conflicts() }.map(\.event) == [.editDeleted])
+        try bench.finish()
+    }
+
+    @Test("An app that asks for access at each launch still compares once a month")
+    func comparesThoughAsking() async throws {
+        let (bench, sample) = try await Bench.withOneWeight()
+        _ = try bench.save(60, hour: 5)
+        try await bench.sync()
+        bench.health.forget(try #require(bench.health.live.first { $0.sample.quantity.value == 72 }).sample.id)
+        for _ in 0..<40 {
+            bench.clock.advance(seconds: 86_400)
+            try await bench.engine.authorize(bench.peer)
+            for _ in 0..<2 { try await bench.sync() }
+        }
+        #expect(try bench.store.blockingRead { try $0.sample(id: sample.id) } == nil)
         try bench.finish()
     }
 }
