@@ -42,6 +42,8 @@ public struct HealthKitPeer: DatabasePeer {
         for type in write where !type.isShareable {
             throw PeerError(.invalid, "Only the system writes \(type). Ask to read it only.")
         }
+        // HealthKit ends the process of an app that asks for nothing.
+        if read.isEmpty, write.isEmpty { return }
         if let problem = setupProblems(reading: !read.isEmpty, writing: !write.isEmpty).first {
             throw PeerError(.invalid, problem.description)
         }

@@ -13,11 +13,14 @@ struct Schedule: SessionJob {
         let (name, now, followsFeed) = (name, now, peer.keepsRecords)
         let longest = options.longestDelay
         guard plan.pushesOnChange, try core.lease.foreignEnd() == nil else { return false }
+        // Where a type is held, a place that is lost stays lost until it is not: each pass would end in a commit that
+        // begins the next one.
+        let isAnyHeld = try followsFeed && !heldTypes().isEmpty
         return try store.read { txn in
             let state = try txn.state(of: name)
             guard state.isEnabled, state.nextTry.map({ $0.isDue(at: now, longest: longest) }) ?? true
             else { return false }
-            if followsFeed, try txn.hasUnseenChanges(of: name) { return true }
+            if followsFeed, try txn.hasUnseenChanges(of: name, ifLost: !isAnyHeld) { return true }
             return try txn.pendingGroups(for: name).contains { $0.isDue(at: now, longest: longest) }
         }
     }
@@ -76,10 +79,10 @@ extension SessionJob {
 }
 
 extension SampleReading where Self: ~Copyable {
-    /// Returns `true` if a peer that follows the feed has not seen all of it.
-    fileprivate func hasUnseenChanges(of peer: PeerID) throws -> Bool {
-        guard let seen = try self.peer(peer)?.sent?.place else { return true }
-        guard let page = try? changes(since: seen, limit: 1) else { return true }
+    /// Returns `true` if a peer that follows the feed has not seen all of it; `ifLost` where its place is not known.
+    fileprivate func hasUnseenChanges(of peer: PeerID, ifLost: Bool = true) throws -> Bool {
+        guard let seen = try self.peer(peer)?.sent?.place else { return ifLost }
+        guard let page = try? changes(since: seen, limit: 1) else { return ifLost }
         return !page.changes.isEmpty
     }
 }

@@ -26,6 +26,11 @@ package enum MetadataKind: Sendable {
         ]
         var kinds: [String: MetadataKind] = [:]
         for (kind, list) in names { for name in list.split(separator: " ") { kinds["HK\(name)"] = kind } }
+        // The names of later constants are also their texts.
+        let long =
+            "HeartRateMotionContext UserMotionContext DevicePlacementSide WaterSalinity BarometricPressure"
+            + " QuantityClampedToLowerBound QuantityClampedToUpperBound"
+        for name in long.split(separator: " ") { kinds["HKMetadataKey\(name)"] = kinds["HK\(name)"] }
         return kinds
     }()
 
