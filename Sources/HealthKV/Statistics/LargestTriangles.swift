@@ -14,7 +14,7 @@ extension Series {
     ///
     /// All points are points of the series. For the extremes of each part, ask for
     /// ``SampleReading/series(_:from:to:points:unit:)``. The series must be in the order of time; the first and the
-    /// last point are always chosen.
+    /// last point are always chosen, so `count` must be at least 2.
     public func largestTriangles(_ count: Int) -> Series {
         precondition(count >= 2, "a line has two points at least")
         guard self.count > count else { return self }

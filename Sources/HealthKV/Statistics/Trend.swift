@@ -86,7 +86,7 @@ extension StatisticsCollection {
     }
 
     /// Returns for each bucket the mean of a number over the last buckets, of which it is the last. Buckets without
-    /// data are left out of the mean, also if the collection does not return them.
+    /// data are left out of the mean, also if the collection does not return them. `count` must be at least 1.
     ///
     /// ```swift
     /// let days = try store.read { try $0.statistics(.stepCount, by: .day, from: a, to: b, calendar: calendar) }
