@@ -215,6 +215,13 @@ struct QueueDirectoryTests {
                     try txn.removePending(operation)
                 }
             }
+            // What the peer still holds may show itself again.
+            clock.advance(by: 2 * day)
+            while try store.maintain() {}
+            #expect(try store.read { try $0.deletions() }.deletions.map(\.id) == [ids[0]])
+            try store.write { txn in
+                try txn.removeLink(PeerLink(peer: "health", sample: ids[0], idAtPeer: SampleID(), version: 1))
+            }
             clock.advance(by: 2 * day)
             while try store.maintain() {}
             #expect(try store.read { try $0.deletions() }.deletions.isEmpty)
