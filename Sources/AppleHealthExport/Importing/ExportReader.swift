@@ -132,8 +132,17 @@ struct ExportReader {
                 // What it closed was broken, and is counted there.
                 place = end
             case .element:
-                try take(bytes, &sink, quarantine)
-                place = scanner.element.range.upperBound
+                switch isCutShort(bytes) {
+                case false?:
+                    try take(bytes, &sink, quarantine)
+                    place = scanner.element.range.upperBound
+                case true?:
+                    guard let next = try takeCutShort(bytes, &sink, quarantine) else { return }
+                    place = next
+                case nil:
+                    place = start
+                    return
+                }
             case .incomplete where bytes.count - start < ExportReader.longestElement && !isAtEnd:
                 place = start
                 return
@@ -142,6 +151,58 @@ struct ExportReader {
                 place = next
             }
         }
+    }
+
+    // MARK: A slash too many
+
+    /// What stands directly within records and workouts.
+    private static let children = [
+        "<MetadataEntry", "<WorkoutEvent", "<WorkoutStatistics", "<WorkoutActivity", "<WorkoutRoute",
+        "<HeartRateVariabilityMetadataList",
+    ].map { Array($0.utf8) }
+
+    /// Whether the element that the scanner holds has lost what stands within it to a slash that ends its tag. Returns
+    /// `nil` if more bytes are needed to know.
+    private func isCutShort(_ bytes: borrowing Span<UInt8>) -> Bool? {
+        let (element, end) = (scanner.element, scanner.element.range.upperBound)
+        guard element.nodes.count == 1, bytes[end - 2] == 0x2F,
+            let name = TopLevel.name(bytes, element.nodes[0].name),
+            name == .record || name == .workout || name == .correlation
+        else { return false }
+        let next = bytes.skippingSpace(from: end)
+        guard isAtEnd || bytes.count - next >= ExportReader.longestName else { return nil }
+        if bytes.matches(closing(name), at: next) { return true }
+        if name != .correlation { return ExportReader.children.contains { bytes.matches($0, at: next) } }
+        guard let outside = self.end(bytes, ofBrokenAt: element.range.lowerBound, isOutside: true) else { return nil }
+        return bytes.firstPlace(of: closing(name), from: end, to: outside) != nil
+    }
+
+    private func closing(_ name: TopLevel) -> [UInt8] { Array("</\(name.rawValue)>".utf8) }
+
+    /// Takes the element that the scanner holds with what stands behind it, as if there were no slash. Returns where to
+    /// go on, or `nil` if more bytes are needed to know.
+    private mutating func takeCutShort(
+        _ bytes: borrowing Span<UInt8>, _ sink: inout RecordSink, _ quarantine: Quarantine
+    ) throws -> Int? {
+        let (start, tagEnd) = (scanner.element.range.lowerBound, scanner.element.range.upperBound)
+        let isCorrelation = bytes.matches(ExportReader.correlationStart, at: start)
+        guard let end = end(bytes, ofBrokenAt: start, isOutside: isCorrelation) else { return nil }
+        let whole = bytes.copied(start..<tagEnd - 2) + bytes.copied(tagEnd - 1..<end)
+        guard case .element = scanner.step(whole.span, at: 0) else {
+            return try mend(bytes, from: start, &sink, quarantine)
+        }
+        let taken = scanner.element.range.upperBound
+        let original = bytes.copied(start..<start + taken + 1)
+        scanner.noteMended()
+        // Places count from the beginning of the element meanwhile.
+        offset += start
+        defer { offset -= start }
+        try take(whole.span, &sink) { part in
+            let isElement = part.bytes.count == taken
+            try quarantine(
+                isElement ? Quarantined(offset: part.offset, reason: part.reason, bytes: original) : part)
+        }
+        return start + taken + 1
     }
 
     // MARK: The ordinary line
@@ -167,7 +228,7 @@ struct ExportReader {
                     guard let entered = fast[index].enteredKind else { return false }
                     kind = entered
                 }
-            } else if bytes[line.rest] != 0x2F || bytes[line.rest + 1] != 0x3E {
+            } else if bytes[line.rest] != 0x2F || bytes[line.rest + 1] != 0x3E || !isOutside(bytes, behind: end) {
                 return false
             }
             try sink.add(
@@ -177,6 +238,14 @@ struct ExportReader {
             return true
         }
         return false
+    }
+
+    /// Whether no part of a record stands behind an empty tag, as far as two bytes show.
+    @inline(__always)
+    private func isOutside(_ bytes: borrowing Span<UInt8>, behind end: Int) -> Bool {
+        let next = bytes.skippingSpace(from: end) + 1
+        guard next < bytes.count else { return false }
+        return bytes[next] != 0x2F && bytes[next] != 0x4D && bytes[next] != 0x48
     }
 
     @inline(__always)

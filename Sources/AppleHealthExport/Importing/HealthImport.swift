@@ -101,7 +101,7 @@ public struct HealthImport: Sendable {
     }
 
     /// The number of the rule by which rows are divided into batches. An import that began under another starts over.
-    private static let ruleOfBatches = 7
+    private static let ruleOfBatches = 8
 
     /// The options that decide how batches are cut, as a part of the name under which an import goes on.
     private var options: String {

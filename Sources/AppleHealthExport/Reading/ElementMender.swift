@@ -33,8 +33,11 @@ struct ElementMender {
         _ bytes: borrowing Span<UInt8>, in range: Range<Int>, depth: Int, to element: inout ExportElement
     ) -> Int? {
         var place = range.lowerBound + 1
+        // A slash before the name of a tag with attributes is one too many.
+        if place < range.upperBound, bytes[place] == 0x2F { place += 1 }
+        let nameStart = place
         while place < range.upperBound, ElementScanner.isName(bytes[place]) { place += 1 }
-        let name = range.lowerBound + 1..<place
+        let name = nameStart..<place
         guard !name.isEmpty else { return nil }
         // The names and where they stand, before the values between them are cut.
         var starts: [(name: Range<Int>, known: Int, value: Int)] = []

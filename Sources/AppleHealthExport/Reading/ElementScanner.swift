@@ -37,6 +37,9 @@ struct ElementScanner {
 
     init(takesText: Bool = false) { self.takesText = takesText }
 
+    /// Notes that the element at hand was read otherwise than it stands.
+    mutating func noteMended() { element.isMended = true }
+
     /// Reads the element that begins at a place, which holds `<`.
     mutating func step(_ bytes: borrowing Span<UInt8>, at start: Int) -> Step {
         element.removeAll()

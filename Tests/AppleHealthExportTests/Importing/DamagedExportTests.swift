@@ -1,3 +1,4 @@
+import Foundation
 import HealthKV
 import TestSupport
 import Testing
@@ -98,6 +99,87 @@ struct DamagedExportTests {
             let (report, bench) = try take(day, change)
             try check(report, bench, damaged: day, isMended: false, note)
         }
+    }
+
+    @Test("A slash too many takes nothing from what stands within an element, wherever a piece of the file ends")
+    func slashTooMany() throws {
+        var random = SeededGenerator()
+        let moment = Export.date(3, "12:00:00")
+        let pressure = ["Systolic": "120", "Diastolic": "80"].sorted { $0.key < $1.key }
+        func members(_ indent: String) -> [String] {
+            pressure.map {
+                Export.record(
+                    "HKQuantityTypeIdentifierBloodPressure\($0.key)", $0.value, "mmHg", moment, source: "Cuff",
+                    indent: indent)
+            }
+        }
+        let elements = [
+            Export.record(
+                "HKQuantityTypeIdentifierBodyMass", "71.5", "kg", moment, metadata: [("meal", "none"), ("Meal", "one")]),
+            """
+             <Workout workoutActivityType="HKWorkoutActivityTypeRunning" duration="30" durationUnit="min" \
+            sourceName="Watch" startDate="\(moment)" endDate="\(Export.date(3, "12:30:00"))">
+              <MetadataEntry key="HKIndoorWorkout" value="1"/>
+              <WorkoutStatistics type="HKQuantityTypeIdentifierActiveEnergyBurned" startDate="\(moment)" \
+            endDate="\(Export.date(3, "12:30:00"))" sum="300" unit="kcal"/>
+             </Workout>
+            """,
+            """
+             <Correlation type="HKCorrelationTypeIdentifierBloodPressure" sourceName="Cuff" creationDate="\(moment)" \
+            startDate="\(moment)" endDate="\(moment)">
+            \(members("  ").joined(separator: "\n"))
+             </Correlation>
+            """,
+        ]
+        let after = members(" ") + [Export.weight("72", day: 4)]
+        func content(_ bench: ImportBench) throws -> [String] {
+            let types: [SampleType] = [.bodyMass, .workout, .bloodPressureSystolic, .bloodPressureDiastolic]
+            return try types.flatMap { try bench.samples($0) }.map {
+                "\($0.type) \($0.quantity) \($0.metadata.sorted { $0.key < $1.key }) \(String(describing: $0.workout)) "
+                    + ($0.group ?? "")
+            }
+        }
+        let whole = try ImportBench()
+        let plain = try whole.take(elements + after)
+        #expect(plain.quarantined == 0 && plain.mended == 0)
+        let expected = try content(whole)
+        #expect(expected.count == 5)
+        for index in elements.indices {
+            let bracket = try #require(elements[index].firstIndex(of: ">"))
+            let name = try #require(elements[index].firstIndex(of: "<"))
+            var changes = [elements[index].replacingCharacters(in: bracket...bracket, with: "/>")]
+            if index == 0 { changes.append(elements[index].replacingCharacters(in: name...name, with: "</")) }
+            for text in changes {
+                var damaged = elements
+                damaged[index] = text
+                let bench = try ImportBench()
+                let report = try bench.take(damaged + after)
+                #expect(report.quarantined == 0 && report.mended == 1, "\(text): \(report)")
+                #expect(try content(bench) == expected, "\(text)")
+                // The same where the end of a piece falls into the element.
+                for _ in 0..<2 {
+                    let shift = Int.random(in: 0..<text.utf8.count, using: &random)
+                    let filling = (1 << 20) - Export.head.utf8.count - shift
+                    let split = try ImportBench()
+                    let padding = "<!--" + String(repeating: "x", count: filling - 8) + "-->"
+                    #expect(try split.take([padding] + damaged + after).mended == 1)
+                    #expect(try content(split) == expected, "\(text), \(shift) bytes before the end of a piece")
+                }
+            }
+        }
+    }
+
+    @Test("An element that is refused for a slash too many is handed over with it")
+    func slashInQuarantine() throws {
+        let moment = Export.date(3, "12:00:00")
+        let record = Export.record(
+            "HKQuantityTypeIdentifierBodyMass", "71x", "kg", moment, metadata: [("meal", "none")], indent: "")
+        let bracket = try #require(record.firstIndex(of: ">"))
+        let text = record.replacingCharacters(in: bracket...bracket, with: "/>")
+        let file = try bench.file("slash.xml", Array(Export.document([text]).utf8))
+        var parts: [(Int, [UInt8])] = []
+        try HealthImport().run(file, into: bench.store, quarantine: { parts.append(($0.offset, $0.bytes)) })
+        #expect(parts.map(\.0) == [Export.head.utf8.count] && parts.map(\.1) == [Array(text.utf8)])
     }
 
     @Test("Bytes that are no text are replaced")
