@@ -192,17 +192,23 @@ struct ExportReader {
             return try mend(bytes, from: start, &sink, quarantine)
         }
         let taken = scanner.element.range.upperBound
-        let original = bytes.copied(start..<start + taken + 1)
+        try take(restored: whole, at: start, of: bytes.copied(start..<start + taken + 1), &sink, quarantine)
+        return start + taken + 1
+    }
+
+    /// Takes the element that the scanner holds, which is written otherwise than it stands at a place of the file.
+    private mutating func take(
+        restored: [UInt8], at start: Int, of original: [UInt8], _ sink: inout RecordSink, _ quarantine: Quarantine
+    ) throws {
+        let count = scanner.element.range.upperBound
         scanner.noteMended()
         // Places count from the beginning of the element meanwhile.
         offset += start
         defer { offset -= start }
-        try take(whole.span, &sink) { part in
-            let isElement = part.bytes.count == taken
-            try quarantine(
-                isElement ? Quarantined(offset: part.offset, reason: part.reason, bytes: original) : part)
+        try take(restored.span, &sink) { part in
+            let isElement = part.bytes.count == count
+            try quarantine(isElement ? Quarantined(offset: part.offset, reason: part.reason, bytes: original) : part)
         }
-        return start + taken + 1
     }
 
     // MARK: The ordinary line
@@ -715,6 +721,9 @@ struct ExportReader {
         _ bytes: borrowing Span<UInt8>, _ range: Range<Int>, _ sink: inout RecordSink, _ quarantine: Quarantine
     ) throws {
         let element = ElementMender().mend(bytes, in: range)
+        if let element, let restored = restored(bytes, element) {
+            return try take(restored: restored, at: range.lowerBound, of: bytes.copied(range), &sink, quarantine)
+        }
         do {
             guard let element, let node = element.nodes.first else {
                 throw RecordReader.Refusal(reason: "it is broken")
@@ -724,6 +733,11 @@ struct ExportReader {
             case .record:
                 let record = try records.record(element, 0, bytes, &isMended)
                 if try !takeExact(record, &sink) { try sink.add(record, isMended: true) }
+                if let beats = bytes.firstPlace(
+                    of: ExportReader.beatsStart, from: node.tag.upperBound, to: range.upperBound)
+                {
+                    sink.report.keepOut(ExactKeys.beats, bytes: range.upperBound - beats)
+                }
             case .activitySummary: try sink.add(try summaries.totals(element, bytes, &records, &isMended))
             case .exportDate: summaries.note(exportDate: element, bytes)
             case .me: break
@@ -735,6 +749,35 @@ struct ExportReader {
             if let element, isUnwanted(element, bytes, &sink) { return }
             try reject(bytes, range, refusal.reason, &sink, quarantine)
         }
+    }
+
+    private static let beatsStart = Array("<HeartRateVariabilityMetadataList".utf8)
+
+    /// Writes a record or workout whose tag was mended in the form in which it should stand, and lets the scanner read
+    /// it with all that stands within it. Returns `nil` if more is broken than the tag.
+    private mutating func restored(_ bytes: borrowing Span<UInt8>, _ element: ExportElement) -> [UInt8]? {
+        let tag = element.nodes[0].tag
+        guard let name = TopLevel.name(bytes, element.nodes[0].name), name == .record || name == .workout,
+            tag.upperBound < element.range.upperBound, bytes[tag.upperBound] == 0x3E,
+            bytes[tag.upperBound - 1] != 0x2F
+        else { return nil }
+        let attributes = element.attributes[element.nodes[0].attributes]
+        var text = Array("<\(name.rawValue)".utf8)
+        for index in attributes.indices {
+            let isEnd = index == element.secondStart
+            guard let meant = isEnd ? ExportName.endDate.bytes : attributes[index].meant else { continue }
+            // What stands twice in one tag has equal values.
+            if !isEnd, attributes[..<index].contains(where: { $0.meant == meant }) { continue }
+            text += [0x20] + meant + Array("=\"".utf8)
+            for byte in bytes.copied(attributes[index].value) {
+                text += byte == 0x22 ? Array("&quot;".utf8) : [byte]
+            }
+            text.append(0x22)
+        }
+        text += bytes.copied(tag.upperBound..<element.range.upperBound)
+        guard case .element = scanner.step(text.span, at: 0) else { return nil }
+        let end = scanner.element.range.upperBound
+        return text.span.skippingSpace(from: end) == text.count ? text : nil
     }
 
     /// Passes over bytes that are no element. Returns where to go on.

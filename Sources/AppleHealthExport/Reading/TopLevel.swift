@@ -55,9 +55,13 @@ enum TopLevel: String, CaseIterable {
 
     /// Whether an element of the top level begins at a place, or the root ends there.
     private static func begins(_ bytes: borrowing Span<UInt8>, at place: Int) -> Bool {
-        for (_, name) in names where bytes.matches(name, at: place + 1) {
-            let end = place + 1 + name.count
-            if end < bytes.count, isSpace(bytes[end]) { return true }
+        // A closing tag with attributes has a slash too many.
+        let isClosing = place + 1 < bytes.count && bytes[place + 1] == 0x2F
+        let start = isClosing ? place + 2 : place + 1
+        for (_, name) in names where bytes.matches(name, at: start) {
+            let end = start + name.count
+            guard end < bytes.count, isSpace(bytes[end]) else { continue }
+            if !isClosing || end + 1 < bytes.count && ElementScanner.isName(bytes[end + 1]) { return true }
         }
         return bytes.matches(rootEnd, at: place)
     }

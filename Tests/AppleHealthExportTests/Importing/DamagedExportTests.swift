@@ -169,6 +169,63 @@ struct DamagedExportTests {
         }
     }
 
+    @Test("What stands within a record or workout is there where only its tag is broken")
+    func brokenTag() throws {
+        let dates = "startDate=\"\(Export.date(3, "12:00:00"))\" endDate=\"\(Export.date(3, "12:30:00"))\""
+        let record = """
+             <Record type="HKQuantityTypeIdentifierHeartRateVariabilitySDNN" sourceName="Watch" unit="ms" \(dates) \
+            value="45.5">
+              <MetadataEntry key="Note" value="a &quot;good&quot; one"/>
+              <HeartRateVariabilityMetadataList>
+               <InstantaneousBeatsPerMinute bpm="61" time="6:14:48.94 PM"/>
+              </HeartRateVariabilityMetadataList>
+              <NewThing level="3"><Inner/></NewThing>
+             </Record>
+            """
+        let workout = """
+             <Workout workoutActivityType="HKWorkoutActivityTypeRunning" duration="30" durationUnit="min" \
+            sourceName="Watch" \(dates)>
+              <MetadataEntry key="HKIndoorWorkout" value="1"/>
+              <WorkoutStatistics type="HKQuantityTypeIdentifierActiveEnergyBurned" \(dates) sum="300" unit="kcal"/>
+             </Workout>
+            """
+        let after = Export.weight("72", day: 4)
+        func content(_ bench: ImportBench) throws -> [String] {
+            try [SampleType.heartRateVariabilitySDNN, .workout, .bodyMass].flatMap { try bench.samples($0) }
+                .map { "\($0.contentBytes) \($0.local.sorted { $0.key < $1.key })" }
+        }
+        let whole = try ImportBench()
+        #expect(try whole.take([record, workout, after]).mended == 0)
+        let expected = try content(whole)
+        #expect(expected.count == 3)
+        let changes: [(String, (String) -> String)] = [
+            ("no space between attributes", { $0.replacing("\"Watch\" ", with: "\"Watch\"") }),
+            ("a space in a name", { $0.replacing("sourceName", with: "source Name") }),
+            (
+                "an attribute twice",
+                { $0.replacing("sourceName=\"Watch\"", with: "sourceName=\"Watch\" sourceName=\"Watch\"") }
+            ),
+            ("a slash in the tag", { $0.replacing("sourceName=\"Watch\"", with: "sourceName=\"Watch\"/") }),
+            (
+                "a slash before the name",
+                { $0.replacing(" <Record type", with: " </Record type").replacing(" <Workout w", with: " </Workout w") }
+            ),
+        ]
+        for (note, change) in changes {
+            let bench = try ImportBench()
+            let report = try bench.take([change(record), change(workout), after])
+            #expect(report.mended == 2 && report.quarantined == 0, "\(note): \(report)")
+            #expect(try content(bench) == expected, "\(note)")
+        }
+        // The list itself is broken: the record is there, and what is lost is counted.
+        let bench = try ImportBench()
+        let report = try bench.take([
+            record.replacing("<InstantaneousBeatsPerMinute ", with: "<Instantaneous=").replacing(
+                "source", with: "sou rce")
+        ])
+        #expect(report.mended == 1 && report.keptOut.values.map(\.count).reduce(0, +) == 1, "\(report)")
+    }
+
     @Test("An element that is refused for a slash too many is handed over with it")
     func slashInQuarantine() throws {
         let moment = Export.date(3, "12:00:00")
