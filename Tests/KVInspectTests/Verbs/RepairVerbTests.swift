@@ -24,10 +24,15 @@ struct RepairVerbTests {
         bytes.replaceSubrange(0..<8_192, with: Data(count: 8_192))
         try bytes.write(to: file)
         let (old, new) = (bench.path("A store"), bench.path("it's new"))
+        let told = try bench.run("repair", old, "--output", "beside", "--format", "json").json()
+        let dry = try bench.run("repair", old, "--dry-run", "--output", new, "--format", "json").json()
+        #expect(dry["commands"] as? [String] == [])
         let run = try bench.run("repair", old + "/", "--output", new)
         #expect(run.code == 3, "\(run.errors)")
         let prefix = "To use it: "
         let line = try #require(run.output.split(separator: "\n").first { $0.hasPrefix(prefix) })
+        let pasted = try #require(told["commands"] as? [String]).joined(separator: " && ")
+        #expect(line == prefix + pasted.replacing("beside", with: "'\(new.replacing("'", with: "'\\''"))'"))
         let shell = Process()
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")
         shell.arguments = ["-c", String(line.dropFirst(prefix.count))]

@@ -58,11 +58,15 @@ enum RepairVerb: Verb {
         // A new store that is complete stays, so what it lacks is told, however late somebody wanted to stop.
         progress.finish()
         let written = isDry ? nil : output
-        try Answer.print(fields(report, output), arguments, console) { lines(report, written, arguments) }
+        try Answer.print(fields(report, output, commands: commands(report, written)), arguments, console) {
+            lines(report, written, arguments)
+        }
         return report.isSound ? .clean : report.isLossy ? .lossyRepair : .repaired
     }
 
-    private static func fields(_ report: RepairReport, _ output: String?) -> [JSONValue.Field] {
+    private static func fields(
+        _ report: RepairReport, _ output: String?, commands: [String]
+    ) -> [JSONValue.Field] {
         [
             .init("source", .string(report.source)), .init("output", output.map { .string($0) } ?? .null),
             .init("sound", .bool(report.isSound)), .init("transactions_lost", .count(report.transactionsLost)),
@@ -87,6 +91,7 @@ enum RepairVerb: Verb {
                     .init("clean", .bool(report.check.isClean)),
                     .init("findings", .count(report.check.findings.count + report.check.omitted)),
                 ])),
+            .init("commands", .array(commands.map { .string($0) })),
         ]
     }
 
@@ -165,6 +170,15 @@ enum RepairVerb: Verb {
         return "'" + safe.replacing("'", with: "'\\''") + "'"
     }
 
+    /// The commands of a shell that put a new store in place of a damaged one.
+    private static func commands(_ report: RepairReport, _ output: String?) -> [String] {
+        guard let output, !report.isSound else { return [] }
+        let source = path(report.source)
+        return [
+            "mv \(quoted(source)) \(quoted(source + ".damaged"))", "mv \(quoted(path(output))) \(quoted(source))",
+        ]
+    }
+
     private static func lines(_ report: RepairReport, _ output: String?, _ arguments: ParsedArguments) -> [String] {
         var lines: [String] = []
         lines.append(report.isSound ? "The store is sound." : "Damage: \(counted(report.findings.count, "finding")).")
@@ -179,12 +193,8 @@ enum RepairVerb: Verb {
         }
         lines.append(
             report.check.isClean ? "The new store is clean." : "The new store has findings: run 'check' on it.")
-        if let output, !report.isSound {
-            let source = path(report.source)
-            lines.append(
-                "To use it: mv \(quoted(source)) \(quoted(source + ".damaged")) && mv \(quoted(path(output))) \(quoted(source))"
-            )
-        }
+        let commands = commands(report, output)
+        if !commands.isEmpty { lines.append("To use it: " + commands.joined(separator: " && ")) }
         // Names of types come from the store.
         return lines.map(Table.clean)
     }
