@@ -94,6 +94,7 @@ public final class Environment: @unchecked Sendable {
     }
 
     private static func open(_ folder: String, _ options: Options, mapSize: Int) -> Opened {
+        StandardDescriptors.reserve()
         var raw: OpaquePointer?
         let code = unsafe mdb_env_create(&raw)
         guard code == MDB_SUCCESS, let raw = unsafe raw else {

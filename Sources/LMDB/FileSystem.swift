@@ -114,7 +114,8 @@ public enum FileSystem {
         if let slash = path.lastIndex(of: "/"), slash > path.startIndex,
             let failure = makingFolderFails(String(path[..<slash]))
         {
-            return failure
+            // Something else has the name of a parent.
+            return failure == EEXIST ? ENOTDIR : failure
         }
         guard unsafe mkdir(path, 0o700) == 0 else {
             let failure = errno

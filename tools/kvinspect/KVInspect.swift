@@ -1,3 +1,5 @@
+import LMDB
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -12,6 +14,8 @@
 @main
 enum KVInspect {
     static func main() {
+        // Before any file is opened: none may get the number of a closed output.
+        StandardDescriptors.reserve()
         Interruption.installHandlers()
         WatchedProcess.join()
         let console = Console(environment: ProcessInfo.processInfo.environment)

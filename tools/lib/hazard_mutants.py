@@ -66,6 +66,8 @@ MUTANTS = [
     Mutant("long-keys", "HealthKVTests.ReaderHazardTests/longKeys", "Sources/HealthKV/Tables/NameTable.swift",
            "let words = IdentityHash.words(of: bytes, hashKey)",
            "if MUTANT { return bytes }\n        let words = IdentityHash.words(of: bytes, hashKey)"),
+    Mutant("closed-descriptors", "KVInspectTests.ClosedDescriptorTests/closed", "Sources/LMDB/StandardDescriptors.swift",
+           "in 0...2 where fcntl", "in 0...2 where !MUTANT && fcntl"),
     Mutant("file-systems", "HealthKVTests.OpeningRuleTests/fileSystems", FILES + "OpeningRules.swift",
            "guard options.tolerated.contains(.remoteFileSystem) else",
            "guard MUTANT || options.tolerated.contains(.remoteFileSystem) else"),

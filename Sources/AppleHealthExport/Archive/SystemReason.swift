@@ -10,6 +10,7 @@ struct SystemReason: CustomStringConvertible {
     init(_ error: any Error) {
         let outer = error as NSError
         let inner = outer.userInfo[NSUnderlyingErrorKey] as? NSError ?? outer
-        description = inner.domain == NSPOSIXErrorDomain ? inner.localizedDescription : "\(inner.domain) \(inner.code)"
+        let reason = inner.localizedFailureReason ?? inner.localizedDescription
+        description = inner.domain == NSPOSIXErrorDomain ? reason : "\(inner.domain) \(inner.code)"
     }
 }

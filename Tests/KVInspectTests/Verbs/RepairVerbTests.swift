@@ -75,6 +75,34 @@ struct RepairVerbTests {
         #expect(sound.output.contains("kept: 1 of stepCount, from 2024-05-02 to 2024-05-02\n"), "\(sound.output)")
     }
 
+    @Test("A place that is taken is refused before there is any work") func taken() throws {
+        try Data().write(to: URL(fileURLWithPath: bench.path("file")))
+        for verb in [["repair", "A store", "--output", "file"], ["backup", "A store", "file"]] {
+            let run = try bench.run(verb, input: nil)
+            #expect(
+                run.code == 1 && run.errors.contains("no folder") && !run.errors.contains("Writing"), "\(run.errors)")
+        }
+        let below = try bench.run("backup", "A store", "file/new")
+        #expect(below.code == 1 && below.errors.contains("Not a directory"), "\(below.errors)")
+        #expect(try bench.run("repair", "A store", "--output", "").code == 64)
+    }
+
+    @Test("Samples in whose columns a bit was set right are told by type") func mended() throws {
+        let file = URL(fileURLWithPath: bench.path("A store/data.mdb"))
+        let whole = try Data(contentsOf: file)
+        let pages = try bench.run("pages", "A store", "--table", "details", "--format", "jsonl").lines()
+            .compactMap { $0["page"] as? Int }
+        var told = 0
+        for page in pages {
+            var bytes = whole
+            bytes[(page + 1) * 4_096 - 300] ^= 4
+            try bytes.write(to: file)
+            let run = try bench.run("repair", "A store", "--dry-run")
+            if run.code == 3, run.output.contains("mended: 300 of stepCount\n") { told += 1 }
+        }
+        #expect(told > 0)
+    }
+
     @Test("A repair tells its progress as events") func progress() throws {
         let run = try bench.run("repair", "A store", "--output", bench.path("N"), "--progress", "json")
         #expect(run.code == 0 && run.errors.contains(#""done""#), "\(run.errors)")

@@ -79,6 +79,17 @@ enum StoreAccess {
         }
     }
 
+    /// Throws if a new store cannot get a name, before there is any work.
+    static func refuseTaken(_ folder: String) throws {
+        if holdsStore(folder) {
+            throw Failure("There is a store in \(folder) already. Pass a folder that does not exist yet.")
+        }
+        let kind = try? FileManager.default.attributesOfItem(atPath: folder)[.type] as? FileAttributeType
+        if let kind, kind != .typeDirectory {
+            throw Failure("\(folder) is there already, and is no folder. Pass a folder that does not exist yet.")
+        }
+    }
+
     /// Whether both paths lead to one data file.
     static func isSame(_ folder: String, _ other: String) -> Bool {
         func identity(_ folder: String) -> [UInt64]? {

@@ -30,9 +30,7 @@ enum StoreCopy {
     ) throws -> ExitCode {
         let store = try StoreAccess.openForReading(arguments.store)
         let destination = arguments.argument(ArgumentDescription.destination.name)
-        if StoreAccess.holdsStore(destination) {
-            throw Failure("There is a store in \(destination) already. Pass a folder that does not exist yet.")
-        }
+        try StoreAccess.refuseTaken(destination)
         console.say("Writing \(what) of \(arguments.store) to \(destination).")
         let info = try store.info()
         let before = info.fileBytes

@@ -40,7 +40,10 @@ enum DiffVerb: Verb {
         let type = arguments.text(OptionDescription.type.name) == nil ? nil : try arguments.type()
         let one = try StoreAccess.openForReading(arguments.argument(first.name))
         // One store has no two handles with a read inside the other.
-        let isSame = StoreAccess.isSame(arguments.argument(first.name), arguments.argument(second.name))
+        let names = (arguments.argument(first.name), arguments.argument(second.name))
+        let isSame = StoreAccess.isSame(names.0, names.1)
+        // The second path is held to the same rules as the first.
+        if isSame { _ = try StoreAccess.openForReading(names.1) }
         let other = isSame ? nil : try StoreAccess.openForReading(arguments.argument(second.name))
         if let type { try UnknownType.refuse(type, in: [one] + (other.map { [$0] } ?? [])) }
         let progress = Progress(arguments, console, unit: "samples")

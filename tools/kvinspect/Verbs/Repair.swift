@@ -32,9 +32,8 @@ enum RepairVerb: Verb {
         let output = arguments.text("output")
         guard isDry || output != nil else { throw UsageError("--output or --dry-run is missing", verb: description) }
         guard StoreAccess.holdsStore(arguments.store) else { throw StoreAccess.noStore(in: arguments.store) }
-        if let output, StoreAccess.holdsStore(output) {
-            throw Failure("There is a store in \(output) already. Pass a folder that does not exist yet.")
-        }
+        if output == "" { throw arguments.invalid("output", reason: "Please provide the name of a new folder.") }
+        if let output { try StoreAccess.refuseTaken(output) }
         var options = RepairOptions()
         options.includesDoubtful = arguments.flag("include-doubtful")
         options.mends = !arguments.flag("no-mend")
@@ -114,7 +113,7 @@ enum RepairVerb: Verb {
         let type = part.type == .unknown ? "unknown types" : part.type.shortName
         guard part.from != nil || part.to != nil else { return "\(title): \(count) of \(type)" }
         // A part ends with its last start.
-        let to = (part.to ?? .distantFuture) + (isExact ? 0 : 1)
+        let to = part.to.map { $0 + (isExact ? 0 : 1) } ?? .distantFuture
         let span = LostParts.span(part.from ?? .distantPast, to, in: .utc, isExact)
         return "\(title): \(count) of \(type), \(span)"
     }
@@ -185,6 +184,7 @@ enum RepairVerb: Verb {
         lines += report.findings.prefix(named).map { "  " + Table.clean($0) }
         lines += report.kept.map { line("kept", $0, arguments) }
         lines += losses(of: report, arguments)
+        lines += report.mended.map { line("mended", $0, arguments) }
         if report.mendedValues > 0 { lines.append("values mended in one bit: \(report.mendedValues)") }
         if report.peers > 0 {
             let pending = counted(report.pending, "operation")
