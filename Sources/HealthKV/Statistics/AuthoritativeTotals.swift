@@ -82,8 +82,16 @@ extension SampleReading where Self: ~Copyable {
         return sum(knownOnly: false) - sum(knownOnly: true)
     }
 
+    /// Returns the time of the totals that a query without bounds covers; `nil` if it asks for none, or has bounds.
+    func timeOfTotals(askedBy query: StatisticsQuery) throws -> Range<Int64>? {
+        guard (query.options as? CumulativeOptions)?.sources == .authoritative, query.interval != nil,
+            query.from == .distantPast || query.to == .distantFuture
+        else { return nil }
+        return try timeOfTotals(for: query)
+    }
+
     /// Returns the time from the first to the last day of which a peer told a total that a query may use.
-    func timeOfTotals(for query: StatisticsQuery) throws -> Range<Int64>? {
+    private func timeOfTotals(for query: StatisticsQuery) throws -> Range<Int64>? {
         var time: Range<Int64>?
         try forEachTotal { total in
             guard total.type == query.type, total.isComplete, total.value != nil, total.isFinite,

@@ -146,9 +146,7 @@ extension SampleReading where Self: ~Copyable {
                 return plan.collection(try plan.answer(snapshot), source: 0)
             }
         }
-        let isOpen = query.from == .distantPast || query.to == .distantFuture
-        let told = try isOpen && query.interval != nil ? timeOfTotals(for: query) : nil
-        let plan = try StatisticsPlan(query, snapshot, separately: false, told: told)
+        let plan = try StatisticsPlan(query, snapshot, separately: false, told: try timeOfTotals(askedBy: query))
         var answer = try plan.answer(snapshot)
         let totals = try serveTotals(plan, &answer)
         var collection = plan.collection(answer, source: 0)

@@ -27,7 +27,7 @@ extension SampleReading where Self: ~Copyable {
         _ query: StatisticsQuery, sliceLimit: Int, progress: (Double) throws -> Void,
         _ body: (Statistics) throws -> Void
     ) throws {
-        let (from, to) = try StatisticsPlan.reach(of: query, snapshot)
+        let (from, to) = try StatisticsPlan.reach(of: query, snapshot, timeOfTotals(askedBy: query))
         guard query.borders == nil, let interval = query.interval, from < to else {
             try progress(0)
             for bucket in try statistics(query) { try body(bucket) }

@@ -17,6 +17,16 @@ public enum Goal: Sendable, Hashable {
         case .within(let range): range.contains(number)
         }
     }
+
+    /// Whether a number that still grows may go from meeting the goal to missing it, or back.
+    func isOpen(at number: Double?) -> Bool {
+        guard let number else { return true }
+        return switch self {
+        case .atLeast(let least): number < least
+        case .atMost(let most): number <= most
+        case .within(let range): number <= range.upperBound
+        }
+    }
 }
 
 /// Buckets in a row that met a goal.
@@ -53,8 +63,9 @@ extension StatisticsCollection {
     /// - Parameters:
     ///   - value: the number of a bucket.
     ///   - goal: what it must meet.
-    ///   - lastIsOpen: whether the last bucket, such as today, may still meet the goal: until then it neither ends the
-    ///     current row nor belongs to it.
+    ///   - lastIsOpen: whether the number of the last bucket, such as today, may still grow. It belongs to the current row
+    ///     once it meets the goal for good, ends it once it misses the goal for good, and until then does neither. So a
+    ///     day within an upper limit counts when it is over.
     ///   - now: buckets that begin then or later are left out. Give the query an end of now or later: without one, the
     ///     last bucket is the last with data, however long ago that was.
     public func streaks(
@@ -70,6 +81,7 @@ extension StatisticsCollection {
         var current: Range<Int>?
         for index in first...Swift.max(end, last) {
             let bucket = bucket(index)
+            if lastIsOpen, index == cells.count - 1, goal.isOpen(at: bucket.hasData ? value(bucket) : nil) { break }
             let isMet = bucket.hasData && (value(bucket).map { goal.isMet(by: $0) } ?? false)
             if isMet {
                 met += 1
@@ -77,7 +89,7 @@ extension StatisticsCollection {
                 let row = begin!..<index + 1
                 if row.count >= longest?.count ?? 0 { longest = row }
                 current = row
-            } else if !(lastIsOpen && index == cells.count - 1) {
+            } else {
                 (begin, current) = (nil, nil)
             }
         }

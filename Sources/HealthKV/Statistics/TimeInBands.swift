@@ -48,7 +48,9 @@ extension SampleReading where Self: ~Copyable {
     ///
     /// A value holds from the start of its sample to the start of the next one, but not for longer than `hold` after
     /// the end of the sample, and not beyond the range of the query. So time without measurements counts for no band.
-    /// Of samples that start at the same time the last one holds.
+    /// Of samples that start at the same time the last one holds. A value from before the range counts as long as it
+    /// holds within the range, so that the times of two days add up to those of both; its sample is not among the
+    /// ``TimeInBands/Band/count`` unless the query selects it.
     ///
     /// - Parameters:
     ///   - query: the samples; order and limit do not matter.
@@ -74,16 +76,35 @@ extension SampleReading where Self: ~Copyable {
             let (from, to) = (max(value.from, query.range.from), min(value.to, next, query.range.to))
             if from < to { times[value.band] = saturated(times[value.band], distance(from, to)) }
         }
-        try forEachSample(query) { sample in
+        /// Takes the value of a sample as the one that holds. Returns its band; `nil` if it is not finite.
+        func take(_ sample: Sample, holds: Bool) throws -> Int? {
             let own = unit ?? sample.quantity.unit
             unit = own
             let value = try sample.value(in: own)
-            guard value.isFinite else { return true }
-            settle(at: sample.start)
+            guard value.isFinite else { return nil }
             let band = borders.indices.firstIndex(notPreceding: { borders[$0] <= value })
-            counts[band] += 1
-            let end = sample.isOpenEnded ? sample.start : sample.end
-            held = (band, sample.start, end + hold)
+            if holds {
+                settle(at: sample.start)
+                let end = sample.isOpenEnded ? sample.start : sample.end
+                held = (band, sample.start, end + hold)
+            }
+            return band
+        }
+        let from = query.range.from
+        if from > .earliest {
+            // The last value before the range may hold within it, if any does.
+            var earlier = query
+            earlier.range = TimeRange(from: from - hold, to: from)
+            (earlier.rule, earlier.order, earlier.limit) = (.overlap, .descending, 1)
+            if let candidate = try samples(earlier).first {
+                earlier.range.from = min(candidate.start, from)
+                (earlier.rule, earlier.limit) = (.strictStart, nil)
+                try forEachSample(earlier) { try take($0, holds: true) == nil }
+            }
+        }
+        try forEachSample(query) { sample in
+            // What starts before the range holds only if it is the last.
+            if let band = try take(sample, holds: sample.start >= from || held == nil) { counts[band] += 1 }
             return true
         }
         settle(at: .distantFuture)

@@ -94,7 +94,7 @@ struct InsightTests {
             }
             var now = from
             while now < to {
-                if let last = inside.last(where: { $0.start <= now }), now < last.end + hold {
+                if let last = samples.last(where: { $0.start <= now }), now < last.end + hold {
                     minutes[borders.filter { $0 <= last.quantity.value }.count] += 1
                 }
                 now = now + Self.minute
@@ -207,6 +207,15 @@ struct InsightTests {
         #expect(month.streaks(of: \.sum, meeting: .atLeast(5), until: try day(4) - 1).current?.count == 3)
         #expect(month.streaks(of: \.sum, meeting: .atLeast(5), until: try day(5) - 1).current?.count == 3)
         #expect(month.streaks(of: \.sum, meeting: .atLeast(5), until: try day(6) - 1).current == nil)
+        // An upper limit is kept when the day is over, and missed at once.
+        for (limit, isOpen, expected) in [(5.0, true, 2), (5, false, 3), (4, true, nil), (4, false, nil)] {
+            let found = month.streaks(
+                of: \.sum, meeting: .atMost(limit), lastIsOpen: isOpen, until: try day(4) - 1)
+            #expect(found.current?.count == expected && found.met == (expected ?? 0), "\(limit) \(isOpen)")
+            let within = month.streaks(
+                of: \.sum, meeting: .within(1...limit), lastIsOpen: isOpen, until: try day(4) - 1)
+            #expect(within.current?.count == expected, "\(limit) \(isOpen)")
+        }
         try store.close()
         #expect(Goal.within(1...2).isMet(by: 2) && !Goal.atMost(1).isMet(by: 2) && Goal.atLeast(2).isMet(by: 2))
     }

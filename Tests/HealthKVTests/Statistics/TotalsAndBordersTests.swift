@@ -65,6 +65,17 @@ struct TotalsAndBordersTests {
             try $0.statistics(.stepCount, by: .day, from: .day(0), to: .day(6), calendar: calendar, options: options)
         }
         for answer in [open, bound] { #expect(answer.map(\.sum) == [1_400, 700], "\(Array(answer))") }
+        // One by one, without bounds, with one, or with both.
+        for (from, to) in [(Instant.distantPast, Instant.distantFuture), (.day(0), .distantFuture), (.day(0), .day(6))]
+        {
+            var sums: [Double?] = []
+            try store.read { txn in
+                let query = StatisticsQuery(
+                    .stepCount, by: .day, from: from, to: to, calendar: calendar, options: options)
+                try txn.forEachStatistics(query) { sums.append($0.sum) }
+            }
+            #expect(sums == [1_400, 700], "from \(from) to \(to)")
+        }
         #expect(
             try store.read { try $0.statistics(of: .stepCount, from: .day(2), to: .day(3), options: options) }.sum
                 == 1_400)
