@@ -63,9 +63,9 @@ extension StatisticsCollection {
     /// - Parameters:
     ///   - value: the number of a bucket.
     ///   - goal: what it must meet.
-    ///   - lastIsOpen: whether the number of the last bucket, such as today, may still grow. It belongs to the current row
-    ///     once it meets the goal for good, ends it once it misses the goal for good, and until then does neither. So a
-    ///     day within an upper limit counts when it is over.
+    ///   - lastIsOpen: whether the number of the last bucket, such as today, may still grow. The bucket belongs to the
+    ///     current row once it meets the goal for good, ends it once it misses the goal for good, and until then does
+    ///     neither. So a day within an upper limit counts when it is over.
     ///   - now: buckets that begin then or later are left out. Give the query an end of now or later: without one, the
     ///     last bucket is the last with data, however long ago that was.
     public func streaks(
