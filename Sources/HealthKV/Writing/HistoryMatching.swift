@@ -34,6 +34,8 @@ struct HistoryMatching {
     private var candidates: [Int: [FoundRow]] = [:]
     /// Those whose value differs by at most half a digit. They count for a row that has none of the others.
     private var near: [Int: [FoundRow]] = [:]
+    /// Of those, the samples that rows without a name are.
+    private var assigned: [Int: SampleID] = [:]
     /// Rows whose sync identifier the store may know. Most are new, and one pass along the index shows that.
     private var mayBeKnown: [Bool]
     /// The names that apps gave to rows, in rows without a sync identifier.
@@ -94,6 +96,7 @@ struct HistoryMatching {
         } else {
             let late = Set(nearRows)
             for row in 0..<batch.count where !late.contains(row) { try decide(row, in: snapshot) }
+            try assign(nearRows.sorted(), in: snapshot)
             for row in nearRows.sorted() { try decide(row, in: snapshot) }
         }
         for row in unmatched where !isNamed(row) { try decideUnmatched(row, in: snapshot) }
@@ -187,12 +190,47 @@ struct HistoryMatching {
             if let own = try known.first(where: { try HistoryMatching.name(of: $0.row) == name }) {
                 return hold(row, own)
             }
+        } else if !isNamed(row), candidates[row] == nil {
+            if let own = known.first(where: { $0.row.id == assigned[row] }) { return hold(row, own) }
         } else if !isNamed(row) {
             let own = try unnamed(known)
             let earlier = rare?.multiplicity ?? 0
             if own.count > earlier { return hold(row, own[earlier]) }
         }
         unmatched.append(row)
+    }
+
+    /// Decides which of the near samples the rows without a name are that have no others.
+    private mutating func assign(_ rows: [Int], in snapshot: Snapshot) throws {
+        /// What equal rows have in common.
+        struct Content: Hashable { let type: UInt32, name: Int, start: Int64, end: Int64, bits: UInt64 }
+        func content(_ row: Int) -> Content {
+            let kind = Int(batch.kindOfRow[row])
+            return Content(
+                type: plan.kinds[kind].type, name: nameOfKind[kind], start: batch.starts[row], end: batch.ends[row],
+                bits: batch.values[row].bitPattern)
+        }
+        func multiplicity(_ row: Int) -> Int { batch.extras.isEmpty ? 0 : batch.extras[row]?.multiplicity ?? 0 }
+        var pairs: [NearAssignment.Pair] = []
+        // How many of equal rows are here. Earlier ones that are not stood in earlier batches.
+        var here: [Content: Int] = [:]
+        for row in rows where !isNamed(row) { here[content(row), default: 0] += 1 }
+        var elsewhere = -1
+        for row in rows where !isNamed(row) {
+            let unit = plan.kinds[Int(batch.kindOfRow[row])].sampleUnit
+            let open = try unnamed(unclaimed(row)).map { found in
+                let value = try? Quantity(found.row.value, NameTable.unit(found.row.unit, in: snapshot)).value(in: unit)
+                return (found.row.id, value.map { abs($0 - batch.values[row]) } ?? .infinity)
+            }
+            if multiplicity(row) > 0, let count = here.removeValue(forKey: content(row)) {
+                for _ in 0..<min(open.count, multiplicity(row) + 1 - count) {
+                    pairs += open.map { .init(row: elsewhere, sample: $0.0, difference: $0.1) }
+                    elsewhere -= 1
+                }
+            }
+            pairs += open.map { .init(row: row, sample: $0.0, difference: $0.1) }
+        }
+        assigned = NearAssignment(pairs).samples
     }
 
     /// Decides what a row without a name is, if no such stored sample is left.

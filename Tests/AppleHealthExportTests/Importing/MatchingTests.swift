@@ -50,6 +50,41 @@ struct MatchingTests {
         #expect(isSame(try bench.take(elements.reversed()), inserted: 0, unchanged: 2))
     }
 
+    @Test("Of near values of one time in other units each is the nearest, in whatever order they stand")
+    func nearestOfSeveral() throws {
+        func walk(_ value: String, _ unit: String) -> String {
+            Export.record(
+                "HKQuantityTypeIdentifierDistanceWalkingRunning", value, unit, Export.date(1, "08:00:00"), source: "P")
+        }
+        func weight(_ value: String, _ unit: String) -> String { Export.weight(value, unit, day: 1) }
+        let cases: [(stored: [String], file: [String], inserted: Int, values: [Double])] = [
+            ([weight("70", "kg")], [weight("155.2", "lb"), weight("154.3", "lb")], 1, [70, 155.2]),
+            (
+                [weight("70", "kg"), weight("70.4", "kg")], [weight("155.2", "lb"), weight("154.3", "lb")], 0,
+                [70, 70.4]
+            ),
+            (
+                [walk("0.025", "km"), walk("0.030", "km")], [walk("0.016", "mi"), walk("0.019", "mi")], 0,
+                [0.025, 0.03]
+            ),
+            (
+                [weight("70", "kg"), weight("70", "kg"), weight("70.4", "kg")],
+                [weight("155.2", "lb"), weight("154.3", "lb"), weight("154.3", "lb")], 0, [70, 70, 70.4]
+            ),
+        ]
+        for (stored, file, inserted, values) in cases {
+            for (one, other) in [(stored, file), (stored.reversed(), file), (stored, file.reversed())] {
+                let bench = try ImportBench()
+                try bench.take(one)
+                let report = try bench.take(other)
+                #expect(isSame(report, inserted: inserted, unchanged: file.count - inserted), "\(other): \(report)")
+                let type = file[0].contains("Walking") ? SampleType.distanceWalkingRunning : .bodyMass
+                #expect(try bench.samples(type).map(\.quantity.value).sorted() == values, "\(other)")
+                #expect(isSame(try bench.take(other), inserted: 0, unchanged: file.count), "\(other) again")
+            }
+        }
+    }
+
     @Test("Another source, another end or another time is another sample")
     func otherFields() throws {
         try bench.take([Export.steps("100", day: 1)])
