@@ -89,6 +89,12 @@ public struct HealthImport: Sendable {
         }
         for bytes in file.routes.unnamed { sink.report.keepOut(ExportName.workoutRoute.text, bytes: bytes) }
         try sink.finish(isWhole: true)
+        for id in writer?.refused ?? [] {
+            sink.report.quarantined += 1
+            let reason =
+                "the sample \(id) is held with another type, source or sync identifier, by which peers recognise it"
+            try quarantine(QuarantinedPart(offset: 0, line: nil, reason: reason, bytes: []))
+        }
         if let store, !isDryRun, let settings = sink.settings, types == nil, sources == nil, range == .all {
             do { try settings.set(in: store) } catch let error as ModelError {
                 sink.report.quarantined += 1

@@ -7,6 +7,8 @@ final class HistoryWriter: Sendable {
         var report = ImportReport()
         /// How many daily totals were new or newer.
         var totals = 0
+        /// The samples that were refused, since the store holds what has their ids under another identity.
+        var refused: [SampleID] = []
         /// How many batches to pass over: an import that was interrupted stored them.
         var left: Int
     }
@@ -60,8 +62,30 @@ final class HistoryWriter: Sendable {
             }
         } catch let dry as DryRun<ImportReport> {
             return dry.outcome
+        } catch let error as StoreError where error.code == .identityChanged {
+            let report = try storedInParts(batch, isExact, &state)
+            if isCounted, !isDryRun, let job { try store.write { try $0.countBatch(of: job) } }
+            return report
         }
     }
+
+    /// Stores a batch of which a row has the id of another sample: without that row.
+    private func storedInParts(_ batch: SampleBatch, _ isExact: Bool, _ state: inout State) throws -> ImportReport {
+        if batch.count == 1 {
+            state.refused.append(batch.ids[0])
+            return ImportReport()
+        }
+        var report = ImportReport()
+        for rows in [0..<batch.count / 2, batch.count / 2..<batch.count] {
+            var part = SampleBatch()
+            for row in rows { part.append(batch.sample(at: row)) }
+            report += try stored(part, isExact, false, &state)
+        }
+        return report
+    }
+
+    /// The samples that were refused, once all work is done.
+    var refused: [SampleID] { state.withLock { $0.refused } }
 
     /// How many daily totals were new or newer, once all work is done.
     var totals: Int { state.withLock { $0.totals } }

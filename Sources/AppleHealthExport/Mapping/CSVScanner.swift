@@ -8,6 +8,8 @@ struct CSVScanner {
     struct Field {
         var start: Int
         var end: Int
+        /// Whether the field stands in quotes: then blanks around its text belong to it.
+        var isQuoted = false
     }
 
     /// What ``next(isLast:)`` found.
@@ -228,7 +230,7 @@ struct CSVScanner {
             lineBreaks += 1
             return endRow(fieldEnd: hasReturn ? end - 1 : end, isLast)
         }
-        fields.append(Field(start: fieldStart, end: end))
+        fields.append(Field(start: fieldStart, end: end, isQuoted: state == .quote))
         position += 1
         state = .start
         return nil
@@ -236,7 +238,7 @@ struct CSVScanner {
 
     private mutating func endRow(fieldEnd: Int, _ isLast: Bool) -> Found {
         guard position - rowStart <= CSVScanner.rowLimit else { return defect("", isLast) }
-        fields.append(Field(start: fieldStart, end: fieldEnd))
+        fields.append(Field(start: fieldStart, end: fieldEnd, isQuoted: state == .quote))
         rowEnd = position
         state = .start
         if hasDoubledQuotes { undoubleQuotes() }

@@ -17,8 +17,11 @@ struct TextPlan: Sendable {
 
     /// Returns the text of a row; `nil` if it has none.
     mutating func text(in row: RowFields) throws(RowDefect) -> String? {
-        guard let column, let range = row.range(column.index) else { return otherwise }
         let table = table
+        // The words of a table have no blanks around them.
+        guard let column,
+            let range = table == nil ? row.textRange(column.index) : row.range(column.index)
+        else { return otherwise }
         return try cache.value(of: row.bytes, range) { (text: String) throws(RowDefect) in
             guard text.utf8.count <= Sample.textLimit else { throw column.defect("is too long") }
             return table?[text] ?? text

@@ -16,6 +16,13 @@ struct RowFields {
         return range
     }
 
+    /// Returns the bounds of a text that is taken as it is: in quotes, blanks around it are part of it.
+    func textRange(_ column: Int) -> Range<Int>? {
+        guard let trimmed = range(column) else { return nil }
+        let field = bounds[column]
+        return field.isQuoted ? field.start..<field.end : trimmed
+    }
+
     /// Returns the text of a field as it is in the file.
     func text(_ column: Int) -> String {
         let field = bounds[column]

@@ -272,7 +272,7 @@ struct SamplePlan: Sendable {
     }
 
     private static func shortText(_ column: BoundColumn, _ row: RowFields) throws(RowDefect) -> String? {
-        guard let range = row.range(column.index) else { return nil }
+        guard let range = row.textRange(column.index) else { return nil }
         guard range.count <= Sample.textLimit else { throw column.defect("is too long") }
         return String(decoding: row.bytes[range], as: UTF8.self)
     }

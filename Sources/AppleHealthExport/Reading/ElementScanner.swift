@@ -24,6 +24,25 @@ struct ElementScanner {
         case broken
     }
 
+    /// What text directly within an element of the top level is.
+    private enum StrayText {
+        /// A part of an element that this reader does not know.
+        case belongs
+        /// A defect that says nothing of what stands beside it.
+        case strays
+        /// A sign that the element is broken.
+        case breaks
+
+        init(of name: TopLevel?) {
+            self =
+                switch name {
+                case .record, .workout: .strays
+                case .correlation, .activitySummary, .exportDate, .me, .settings: .breaks
+                case .clinicalRecord, .audiogram, .visionPrescription, nil: .belongs
+                }
+        }
+    }
+
     private(set) var element = ExportElement()
     /// Whether the element itself may hold text, as those of unknown kinds may.
     private let takesText: Bool
@@ -59,11 +78,18 @@ struct ElementScanner {
     /// Reads what stands within an element, up to its closing tag.
     private mutating func content(_ bytes: borrowing Span<UInt8>, from first: Int, _ start: Int) -> Step {
         open.append(element.nodes[0].name)
+        let rule = StrayText(of: TopLevel.name(bytes, open[0]))
         var place = first
         while true {
             // Elements of an export hold elements only. What others hold nobody knows.
-            if takesText || open.count > 1 && !ExportName.isOfRecords(open[1], in: bytes) {
+            let isOfOthers = open.count > 1 ? !ExportName.isOfRecords(open[1], in: bytes) : rule == .belongs
+            if takesText || isOfOthers {
                 guard let next = skippingText(bytes, from: place) else { return .incomplete }
+                place = next
+            } else if open.count == 1, rule == .strays {
+                let start = bytes.skippingSpace(from: place)
+                guard let next = skippingText(bytes, from: start) else { return .incomplete }
+                if next > start { element.isMended = true }
                 place = next
             } else {
                 place = bytes.skippingSpace(from: place)

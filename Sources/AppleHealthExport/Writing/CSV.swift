@@ -1,4 +1,5 @@
 /// Rows as RFC 4180 has them: lines end with CR LF, and what holds a comma, a quote or a line break stands in quotes.
+/// So does what begins or ends with a blank, which readers cut off elsewhere.
 package enum CSV {
     /// Returns a row with its end.
     package static func line(_ cells: [String]) -> [UInt8] {
@@ -13,7 +14,11 @@ package enum CSV {
     }
 
     private static func append(_ cell: String, to bytes: inout [UInt8]) {
-        guard cell.utf8.contains(where: { $0 == 0x2C || $0 == 0x22 || $0 == 0x0A || $0 == 0x0D }) else {
+        func isBlank(_ byte: UInt8?) -> Bool { byte.map { $0 == 0x20 || $0 >= 0x09 && $0 <= 0x0D } ?? false }
+        guard
+            cell.utf8.contains(where: { $0 == 0x2C || $0 == 0x22 || $0 == 0x0A || $0 == 0x0D })
+                || isBlank(cell.utf8.first) || isBlank(cell.utf8.last)
+        else {
             bytes.append(contentsOf: cell.utf8)
             return
         }

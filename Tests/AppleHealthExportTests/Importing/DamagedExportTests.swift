@@ -226,6 +226,32 @@ struct DamagedExportTests {
         #expect(report.mended == 1 && report.keptOut.values.map(\.count).reduce(0, +) == 1, "\(report)")
     }
 
+    @Test("Text between the tags of a record or workout costs nothing, and text of an unknown element is no damage")
+    func strayText() throws {
+        let moment = Export.date(3, "12:00:00")
+        let record = Export.record(
+            "HKQuantityTypeIdentifierBodyMass", "71.5", "kg", moment, metadata: [("meal", "none"), ("Meal", "one")])
+        let whole = try ImportBench()
+        try whole.take([record])
+        for place in [">\n", "/>\n"] {
+            let bench = try ImportBench()
+            let report = try bench.take([record.replacing(place, with: place + "x", maxReplacements: 1)])
+            #expect(report.mended == 1 && report.quarantined == 0, "\(report)")
+            #expect(try bench.samples(.bodyMass).map(\.contentBytes) == whole.samples(.bodyMass).map(\.contentBytes))
+        }
+        let unknown = [
+            " <NewTop a=\"1\">text</NewTop>", " <NewTop2 a=\"1\"><X>text</X> more <Y/></NewTop2>",
+            " <ClinicalRecord type=\"a\">t</ClinicalRecord>",
+        ]
+        let report = try bench.take([Export.weight("72", day: 1)] + unknown + [Export.weight("73", day: 2)])
+        #expect(report.inserted == 2 && report.quarantined == 0 && report.mended == 0, "\(report)")
+        #expect(Set(report.keptOut.keys) == ["NewTop", "NewTop2", "ClinicalRecord"], "\(report)")
+        // One that is never closed takes nothing with it.
+        let open = try ImportBench()
+        let rest = try open.take([" <NewTop a=\"1\">text", Export.weight("73", day: 2)])
+        #expect(rest.inserted == 1 && rest.quarantined == 1, "\(rest)")
+    }
+
     @Test("An element that is refused for a slash too many is handed over with it")
     func slashInQuarantine() throws {
         let moment = Export.date(3, "12:00:00")

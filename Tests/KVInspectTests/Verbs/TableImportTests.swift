@@ -1,0 +1,67 @@
+import Foundation
+import HealthKV
+import Testing
+
+@testable import kvinspect
+
+@Suite("import of tables")
+struct TableImportTests {
+    let bench: Workbench
+
+    init() throws { bench = try Workbench() }
+
+    private func write(_ name: String, _ lines: [String]) throws {
+        try lines.joined(separator: "\n").write(toFile: bench.path(name), atomically: true, encoding: .utf8)
+    }
+
+    private static let head = "id,type,start,end,value,unit,source"
+    private static let id = "11111111-2222-3333-4444-555555555555"
+
+    @Test("The table that a store exported is unchanged there, whatever blanks its texts have around them")
+    func blanks() throws {
+        try bench.load(
+            "S",
+            [
+                #"{"type":"stepCount","start":"2024-05-01T08:00:00Z","value":1,"unit":"count","source":" Scale "}"#,
+                #"{"type":"stepCount","start":"2024-05-02T08:00:00Z","value":2,"unit":"count","source":"A","syncIdentifier":"a\nb\u000b"}"#,
+            ].joined(separator: "\n"))
+        #expect(try bench.run("export", "S", "o.csv").code == 0)
+        let again = try bench.run("import", "S", "o.csv", "--map", "healthkv", "--format", "json")
+        #expect(again.code == 0, "\(again.errors)")
+        #expect(try again.json()["unchanged"] as? Int == 2)
+        #expect(try bench.run("import", "N", "o.csv", "--map", "healthkv").code == 0)
+        #expect(try bench.run("diff", "S", "N", "--content").code == 0)
+        let names = try ["S", "N"].map { store in
+            try bench.run("scan", store, "--type", "stepCount", "--format", "jsonl").lines().map {
+                $0["syncIdentifier"] as? String
+            }
+        }
+        #expect(names[0] == [nil, "a\nb\u{0B}"] && names[0] == names[1])
+    }
+
+    @Test("A row whose id is held by another sample is left out and told, and all others are taken")
+    func otherIdentity() throws {
+        func rows(_ count: Int, month: Int) -> [String] {
+            (1...count).map { ",bodyMass,2024-0\(month)-\($0 < 10 ? "0" : "")\($0)T06:00:00Z,,7\($0 % 10),kg,A" }
+        }
+        try write("a", [Self.head] + rows(5, month: 4) + ["\(Self.id),bodyMass,2024-04-20T06:00:00Z,,70,kg,A"])
+        #expect(try bench.run("import", "S", "a", "--map", "healthkv").code == 0)
+        let bad = "\(Self.id),bodyMass,2024-04-20T06:00:00Z,,72,kg,B"
+        try write("b", [Self.head] + rows(9, month: 5) + [bad] + rows(9, month: 6))
+        let run = try bench.run("import", "S", "b", "--map", "healthkv", "--quarantine", "q", "--format", "json")
+        #expect(run.code == 5, "\(run.errors)")
+        let report = try run.json()
+        #expect(report["inserted"] as? Int == 18 && report["quarantined"] as? Int == 1 && report["read"] as? Int == 19)
+        #expect(try String(contentsOfFile: bench.path("q"), encoding: .utf8).contains(Self.id))
+        #expect(try bench.run("get", "S", Self.id).output.contains("70"))
+        let again = try bench.run("import", "S", "b", "--map", "healthkv", "--format", "json").json()
+        #expect(again["unchanged"] as? Int == 18 && again["quarantined"] as? Int == 1)
+        // A file that contradicts itself.
+        let other = "\(Self.id),stepCount,2024-04-21T06:00:00Z,,5,count,A"
+        try write("c", [Self.head, "\(Self.id),bodyMass,2024-04-20T06:00:00Z,,70,kg,A", other] + rows(9, month: 7))
+        let twice = try bench.run("import", "T", "c", "--map", "healthkv", "--format", "json")
+        let told = try twice.json()
+        #expect(twice.code == 5 && told["inserted"] as? Int == 10 && told["quarantined"] as? Int == 1)
+        #expect(try bench.run("check", "T").code == 0)
+    }
+}
