@@ -30,8 +30,13 @@ struct InputHandle {
         size = Self.size(of: handle)
     }
 
-    /// Returns `true` for a pipe with a name, which must not be opened in vain: that would interrupt its writer.
-    static func isNamedPipe(_ path: String) -> Bool { path != "-" && type(of: path) == .typeUnknown }
+    /// Returns `true` for a pipe with a name, which must not be opened in vain: that would interrupt its writer. The
+    /// pipe of a shell is a link under `/dev/fd` to what has no path.
+    static func isNamedPipe(_ path: String) -> Bool {
+        guard path != "-" else { return false }
+        let type = type(of: path)
+        return type == .typeUnknown || type == .typeSymbolicLink && FileManager.default.fileExists(atPath: path)
+    }
 
     /// Appends up to `count` bytes from the current position to `buffer` and returns how many, 0 at the end.
     func read(into buffer: inout [UInt8], atMost count: Int) throws(ArchiveError) -> Int {

@@ -87,7 +87,7 @@ public struct HealthExport: Sendable {
         if name.hasSuffix(".ndjson") {
             let sink = try FileSink(path)
             var report = HealthExportReport()
-            report.samples = try store.blockingRead { transaction in
+            (report.samples, report.charactersLost) = try store.blockingRead { transaction in
                 try writeObservations(transaction, nil, HealthExport.observationsOfPage) { bundle, count in
                     try sink.write(bundle + [0x0A])
                     report.bytes += bundle.count + 1
@@ -123,14 +123,15 @@ public struct HealthExport: Sendable {
         of store: SampleStore, subject: String? = nil, pageSize: Int = HealthExport.observationsOfPage,
         _ body: ([UInt8]) throws -> Void
     ) throws -> Int {
-        try store.blockingRead { try writeObservations($0, subject, pageSize) { bundle, _ in try body(bundle) } }
+        try store.blockingRead { try writeObservations($0, subject, pageSize) { bundle, _ in try body(bundle) } }.count
     }
 
-    /// Calls `body` with each bundle and how many Observations there are up to its end. Returns how many there were.
+    /// Calls `body` with each bundle and how many Observations there are up to its end. Returns how many there were,
+    /// and how many characters were left out of their texts.
     private func writeObservations(
         _ transaction: borrowing ReadTransaction, _ subject: String?, _ pageSize: Int,
         _ body: ([UInt8], Int) throws -> Void
-    ) throws -> Int {
+    ) throws -> (count: Int, charactersLost: Int) {
         var writer = ObservationWriter(offset: secondsFromGMT, subject: subject, pageSize: pageSize)
         // A route has no form as an Observation.
         try forEachSample(in: transaction, besides: .workoutRoute) { sample in
@@ -147,7 +148,7 @@ public struct HealthExport: Sendable {
             if writer.isFull, let bundle = try writer.take() { try body(bundle, writer.count) }
         }
         if let bundle = try writer.take() { try body(bundle, writer.count) }
-        return writer.count
+        return (writer.count, writer.charactersLost)
     }
 
     /// Returns both values of the blood pressure to which a sample belongs; `nil` if it belongs to none that has

@@ -13,6 +13,8 @@ struct ObservationWriter {
     private let pageSize: Int
     private let encoder = JSONEncoder()
     private var page: [ObservationBundle.Entry] = []
+    /// How many characters were left out: those that a text of FHIR must not have.
+    private(set) var charactersLost = 0
     /// How many Observations were appended.
     private(set) var count = 0
 
@@ -70,7 +72,7 @@ struct ObservationWriter {
     }
 
     /// The fields that observations of all types have.
-    private func observation(of sample: Sample, _ code: Observation.Concept) -> Observation {
+    private mutating func observation(of sample: Sample, _ code: Observation.Concept) -> Observation {
         let id = ObservationWriter.id(of: sample)
         var observation = Observation(
             id: id, identifier: [Observation.Identifier(value: "urn:uuid:\(id)")],
@@ -84,9 +86,20 @@ struct ObservationWriter {
                 start: line.timestamp(sample.start), end: sample.isOpenEnded ? nil : line.timestamp(sample.end))
         }
         observation.issued = (sample.modified?.time).map { line.timestamp($0) }
-        let device = sample.device?.name.map { "\($0) (\(sample.source.name))" } ?? sample.source.name
+        let device = text(sample.device?.name.map { "\($0) (\(sample.source.name))" } ?? sample.source.name)
         observation.device = device.isEmpty ? nil : Observation.Reference(display: device)
         return observation
+    }
+
+    /// Returns a text without the control characters that FHIR forbids.
+    private mutating func text(_ text: String) -> String {
+        func isLegal(_ scalar: Unicode.Scalar) -> Bool {
+            scalar.value >= 0x20 || [0x09, 0x0A, 0x0D].contains(scalar.value)
+        }
+        if text.unicodeScalars.allSatisfy(isLegal) { return text }
+        let legal = String(String.UnicodeScalarView(text.unicodeScalars.filter(isLegal)))
+        charactersLost += text.unicodeScalars.count - legal.unicodeScalars.count
+        return legal
     }
 
     private static func id(of sample: Sample) -> String { sample.id.description.lowercased() }

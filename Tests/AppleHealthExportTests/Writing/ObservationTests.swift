@@ -113,6 +113,17 @@ struct ObservationTests {
         #expect(details.dropFirst().map { ($0["valueQuantity"] as? JSON)?["code"] as? String } == ["kcal", "km"])
     }
 
+    @Test("Control characters of a name, which FHIR forbids, are left out and counted")
+    func controlCharacters() throws {
+        let source = Source(name: "Ä\u{07} \u{1B}[31mB\tC")
+        let sample = Sample(.stepCount, 5, .count, at: Instant(nanoseconds: 0), source: source)
+        try bench.store.write { _ = try $0.save(sample) }
+        let found = try observations(try bundles())
+        #expect((found[0]["device"] as? JSON)?["display"] as? String == "Ä [31mB\tC")
+        let report = try HealthExport().write(bench.store, to: bench.folder.path + "/a.ndjson")
+        #expect(report.samples == 1 && report.charactersLost == 2)
+    }
+
     @Test("Pages have the size that was asked for, filters hold, and the same store gives the same bytes")
     func pages() throws {
         try bench.take((1...25).flatMap { [Export.weight("7\($0 % 10).5", day: $0), Export.steps("9", day: $0)] })

@@ -39,6 +39,18 @@ struct TableImportTests {
         #expect(names[0] == [nil, "a\nb\u{0B}"] && names[0] == names[1])
     }
 
+    @Test(
+        "An archive from the pipe of a shell is read like one from a file", arguments: ["<(cat e.zip)", "/dev/stdin"])
+    func shellPipe(_ path: String) throws {
+        try bench.load("S", #"{"type":"stepCount","start":"2024-05-01T08:00:00Z","value":1,"unit":"count"}"#)
+        #expect(try bench.run("export", "S", "e.zip").code == 0)
+        try #require(Workbench.program("bash") != nil)
+        let script = "cat e.zip | exec \"$0\" import T \(path)"
+        let run = try bench.runProgram("bash", ["-c", script, Workbench.tool.path])
+        #expect(run.code == 0, "\(run.errors)")
+        #expect(try bench.run("diff", "S", "T", "--content").code == 0)
+    }
+
     @Test("A row whose id is held by another sample is left out and told, and all others are taken")
     func otherIdentity() throws {
         func rows(_ count: Int, month: Int) -> [String] {
