@@ -53,10 +53,11 @@ struct OutputTests {
                 == #""a\"\\\n\r\t\b\f\u0001é😀°\u007f\u0080\u009b"# + "\u{a0}\"")
     }
 
-    @Test("CSV quotes fields with a comma, a quote or a line break, and ends lines with CR LF")
+    @Test("CSV quotes fields with a comma, a quote, a line break or blanks around them, and ends lines with CR LF")
     func csv() {
         let line = CSV.line(["plain", "", "a,b", "say \"hi\"", "two\nlines", " space "])
-        #expect(String(decoding: line, as: UTF8.self) == "plain,,\"a,b\",\"say \"\"hi\"\"\",\"two\nlines\", space \r\n")
+        #expect(
+            String(decoding: line, as: UTF8.self) == "plain,,\"a,b\",\"say \"\"hi\"\"\",\"two\nlines\",\" space \"\r\n")
     }
 
     @Test("A table aligns numbers to the right and widens for its longest cell")
