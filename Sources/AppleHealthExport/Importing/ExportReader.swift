@@ -170,6 +170,8 @@ struct ExportReader {
             name == .record || name == .workout || name == .correlation
         else { return false }
         let next = bytes.skippingSpace(from: end)
+        // Far behind the tag nothing belongs to it.
+        if next - end > ExportReader.longestSpace { return false }
         guard isAtEnd || bytes.count - next >= ExportReader.longestName else { return nil }
         if bytes.matches(closing(name), at: next) { return true }
         if name != .correlation { return ExportReader.children.contains { bytes.matches($0, at: next) } }
@@ -189,7 +191,10 @@ struct ExportReader {
         guard let end = end(bytes, ofBrokenAt: start, isOutside: isCorrelation) else { return nil }
         let whole = bytes.copied(start..<tagEnd - 2) + bytes.copied(tagEnd - 1..<end)
         guard case .element = scanner.step(whole.span, at: 0) else {
-            return try mend(bytes, from: start, &sink, quarantine)
+            // What follows belongs to something else, and the tag is complete.
+            guard case .element = scanner.step(bytes, at: start) else { return tagEnd }
+            try take(bytes, &sink, quarantine)
+            return tagEnd
         }
         let taken = scanner.element.range.upperBound
         try take(restored: whole, at: start, of: bytes.copied(start..<start + taken + 1), &sink, quarantine)
@@ -200,14 +205,11 @@ struct ExportReader {
     private mutating func take(
         restored: [UInt8], at start: Int, of original: [UInt8], _ sink: inout RecordSink, _ quarantine: Quarantine
     ) throws {
-        let count = scanner.element.range.upperBound
         scanner.noteMended()
-        // Places count from the beginning of the element meanwhile.
-        offset += start
-        defer { offset -= start }
+        let place = offset + start
         try take(restored.span, &sink) { part in
-            let isElement = part.bytes.count == count
-            try quarantine(isElement ? Quarantined(offset: part.offset, reason: part.reason, bytes: original) : part)
+            // A part within it has no place of its own in the file.
+            try quarantine(Quarantined(offset: place, reason: part.reason, bytes: original))
         }
     }
 
@@ -715,6 +717,7 @@ struct ExportReader {
 
     private static let rest = "text behind the root"
     private static let longestName = 64
+    private static let longestSpace = 4_096
 
     /// Reads a broken record or workout, or puts it into quarantine.
     private mutating func mend(
@@ -722,7 +725,7 @@ struct ExportReader {
     ) throws {
         let element = ElementMender().mend(bytes, in: range)
         if let element, let restored = restored(bytes, element) {
-            return try take(restored: restored, at: range.lowerBound, of: bytes.copied(range), &sink, quarantine)
+            return try take(restored: restored, at: range.lowerBound, of: part(bytes, range), &sink, quarantine)
         }
         do {
             guard let element, let node = element.nodes.first else {
@@ -795,17 +798,18 @@ struct ExportReader {
         return end
     }
 
+    /// Copies a part of the file. White space behind a part belongs to nothing.
+    private func part(_ bytes: borrowing Span<UInt8>, _ range: Range<Int>) -> [UInt8] {
+        var end = range.upperBound
+        while end > range.lowerBound, isSpace(bytes[end - 1]) { end -= 1 }
+        return bytes.copied(range.lowerBound..<end)
+    }
+
     private func reject(
         _ bytes: borrowing Span<UInt8>, _ range: Range<Int>, _ reason: String, _ sink: inout RecordSink,
         _ quarantine: Quarantine
     ) throws {
         sink.report.quarantined += 1
-        // White space behind a part belongs to nothing.
-        var end = range.upperBound
-        while end > range.lowerBound, isSpace(bytes[end - 1]) { end -= 1 }
-        try quarantine(
-            Quarantined(
-                offset: offset + range.lowerBound, reason: reason,
-                bytes: bytes.copied(range.lowerBound..<end)))
+        try quarantine(Quarantined(offset: offset + range.lowerBound, reason: reason, bytes: part(bytes, range)))
     }
 }

@@ -53,19 +53,19 @@ final class HistoryWriter: Sendable {
             return report
         }
         do {
+            let hasRefused = !state.refused.isEmpty
             return try store.write { [run, job, isDryRun] transaction in
                 let report =
                     try isExact ? transaction.importBatch(batch) : transaction.importHistory(batch, run)
                 if isDryRun { throw DryRun(outcome: report) }
-                if isCounted, let job { try transaction.countBatch(of: job) }
+                // What was refused is told by the run that reaches the end, so that run must meet it.
+                if isCounted, !hasRefused, let job { try transaction.countBatch(of: job) }
                 return report
             }
         } catch let dry as DryRun<ImportReport> {
             return dry.outcome
         } catch let error as StoreError where error.code == .identityChanged {
-            let report = try storedInParts(batch, isExact, &state)
-            if isCounted, !isDryRun, let job { try store.write { try $0.countBatch(of: job) } }
-            return report
+            return try storedInParts(batch, isExact, &state)
         }
     }
 

@@ -4,7 +4,8 @@ struct ElementMender {
     private static let attributeNames: [[UInt8]] = [
         "type", "sourceName", "sourceVersion", "device", "unit", "creationDate", "startDate", "endDate", "value", "key",
         "workoutActivityType", "duration", "durationUnit", "totalDistance", "totalDistanceUnit", "totalEnergyBurned",
-        "totalEnergyBurnedUnit", "date", "sum", "average", "minimum", "maximum",
+        "totalEnergyBurnedUnit", "totalSwimmingStrokeCount", "totalSwimmingStrokeCountUnit", "totalFlightsClimbed",
+        "totalFlightsClimbedUnit", "date", "sum", "average", "minimum", "maximum",
         "dateComponents", "activeEnergyBurned", "activeEnergyBurnedGoal", "activeEnergyBurnedUnit", "appleMoveTime",
         "appleMoveTimeGoal", "appleExerciseTime", "appleExerciseTimeGoal", "appleStandHours", "appleStandHoursGoal",
     ].map { Array($0.utf8) }

@@ -66,10 +66,10 @@ enum TopLevel: String, CaseIterable {
         return bytes.matches(rootEnd, at: place)
     }
 
-    private static let recordStart = Array("<Record".utf8)
+    private static let recordStarts = ["<Record", "</Record"].map { Array($0.utf8) }
 
     private static func isWithin(_ bytes: borrowing Span<UInt8>, at place: Int) -> Bool {
-        guard bytes.matches(recordStart, at: place) else { return false }
+        guard recordStarts.contains(where: { bytes.matches($0, at: place) }) else { return false }
         var start = place
         while start > 0, bytes[start - 1] == 0x20 || bytes[start - 1] == 0x09 { start -= 1 }
         return place - start >= 2 || start > 0 && bytes[start - 1] != 0x0A

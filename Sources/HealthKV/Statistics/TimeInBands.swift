@@ -94,7 +94,7 @@ extension SampleReading where Self: ~Copyable {
         if from > .earliest {
             // The last value before the range may hold within it, if any does.
             var earlier = query
-            earlier.range = TimeRange(from: from - hold, to: from)
+            earlier.range = TimeRange(from: min(from - hold, from - 1), to: from)
             (earlier.rule, earlier.order, earlier.limit) = (.overlap, .descending, 1)
             if let candidate = try samples(earlier).first {
                 earlier.range.from = min(candidate.start, from)
@@ -104,7 +104,7 @@ extension SampleReading where Self: ~Copyable {
         }
         try forEachSample(query) { sample in
             // What starts before the range holds only if it is the last.
-            if let band = try take(sample, holds: sample.start >= from || held == nil) { counts[band] += 1 }
+            if let band = try take(sample, holds: held.map { sample.start >= $0.from } ?? true) { counts[band] += 1 }
             return true
         }
         settle(at: .distantFuture)

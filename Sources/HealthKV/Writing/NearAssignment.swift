@@ -19,6 +19,8 @@ struct NearAssignment {
     /// The samples that rows are.
     private(set) var samples: [Int: SampleID] = [:]
     private var rows: [SampleID: Int] = [:]
+    /// Samples through which no row was found that can do without: no later row finds one through them.
+    private var spent: Set<SampleID> = []
 
     init(_ pairs: [Pair]) {
         var choices: [Int: [SampleID]] = [:]
@@ -30,6 +32,7 @@ struct NearAssignment {
             if samples[pair.row] == nil, rows[pair.sample] == nil { assign(pair.sample, to: pair.row) }
         }
         for row in choices.keys.sorted() where samples[row] == nil { makeRoom(for: row, choices) }
+        spent = []
     }
 
     private mutating func assign(_ sample: SampleID, to row: Int) {
@@ -44,7 +47,7 @@ struct NearAssignment {
         while next < waiting.count, next < NearAssignment.mostSteps {
             let asking = waiting[next]
             next += 1
-            for sample in choices[asking] ?? [] where reached[sample] == nil {
+            for sample in choices[asking] ?? [] where reached[sample] == nil && !spent.contains(sample) {
                 reached[sample] = asking
                 if let holder = rows[sample] {
                     waiting.append(holder)
@@ -59,5 +62,6 @@ struct NearAssignment {
                 return
             }
         }
+        spent.formUnion(reached.keys)
     }
 }

@@ -159,7 +159,8 @@ struct DamagedExportTests {
                 // The same where the end of a piece falls into the element.
                 for _ in 0..<2 {
                     let shift = Int.random(in: 0..<text.utf8.count, using: &random)
-                    let filling = (1 << 20) - Export.head.utf8.count - shift
+                    let before = elements[..<index].map { $0.utf8.count + 1 }.reduce(0, +)
+                    let filling = (1 << 20) - Export.head.utf8.count - before - shift
                     let split = try ImportBench()
                     let padding = "<!--" + String(repeating: "x", count: filling - 8) + "-->"
                     #expect(try split.take([padding] + damaged + after).mended == 1)
@@ -250,6 +251,43 @@ struct DamagedExportTests {
         let open = try ImportBench()
         let rest = try open.take([" <NewTop a=\"1\">text", Export.weight("73", day: 2)])
         #expect(rest.inserted == 1 && rest.quarantined == 1, "\(rest)")
+    }
+
+    @Test("A sound record takes nothing from the rest of an element whose beginning is lost")
+    func restOfAnother() throws {
+        let sound = Export.weight("72", day: 1)
+        let rests = [
+            "  <MetadataEntry key=\"x\" value=1/>\n </Record>",
+            "  <MetadataEntry key=\"HKExternalUUID\" value=\"W1\"/>\n </Workout>",
+        ]
+        for rest in rests {
+            let bench = try ImportBench()
+            let report = try bench.take([sound, rest, Export.weight("73", day: 2)])
+            #expect(report.inserted == 2, "\(report)")
+            #expect(try bench.samples(.bodyMass).allSatisfy { $0.metadata.isEmpty })
+        }
+        let cut = try ImportBench()
+        _ = try cut.take(text: Export.head + sound + "\n  <MetadataEntry key=\"a\" val")
+        #expect(try cut.samples(.bodyMass).count == 1)
+        let space = try ImportBench()
+        _ = try space.take([sound, String(repeating: " ", count: 3 << 20), Export.weight("73", day: 2)])
+        #expect(try space.samples(.bodyMass).count == 2)
+        // A member of a correlation with a slash too many is not taken for a record outside.
+        let moment = Export.date(3, "12:00:00")
+        func member(_ name: String, _ value: String, _ indent: String) -> String {
+            Export.record(
+                "HKQuantityTypeIdentifierBloodPressure\(name)", value, "mmHg", moment, source: "Cuff", indent: indent)
+        }
+        let within = [
+            member("Systolic", "120", "  ").replacing("<Record", with: "</Record"), member("Diastolic", "80", "  "),
+        ]
+        let head = "type=\"HKCorrelationTypeIdentifierBloodPressure\" sourceName=\"Cuff\" startDate=\"\(moment)\""
+        let correlation =
+            " <Correlation \(head) endDate=\"\(moment)\">\n\(within.joined(separator: "\n"))\n </Correlation>"
+        let pressure = try ImportBench()
+        try pressure.take([correlation, member("Systolic", "120", " "), member("Diastolic", "80", " ")])
+        #expect(try pressure.samples(.bloodPressureSystolic).count == 1)
+        #expect(try pressure.samples(.bloodPressureDiastolic).count == 1)
     }
 
     @Test("An element that is refused for a slash too many is handed over with it")
