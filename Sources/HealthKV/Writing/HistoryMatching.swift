@@ -213,8 +213,13 @@ struct HistoryMatching {
         func multiplicity(_ row: Int) -> Int { batch.extras.isEmpty ? 0 : batch.extras[row]?.multiplicity ?? 0 }
         var pairs: [NearAssignment.Pair] = []
         // How many of equal rows are here. Earlier ones that are not stood in earlier batches.
-        var here: [Content: Int] = [:]
-        for row in rows where !isNamed(row) { here[content(row), default: 0] += 1 }
+        var missing: [Content: Int] = [:]
+        var (here, greatest): ([Content: Int], [Content: Int]) = ([:], [:])
+        for row in rows where !isNamed(row) {
+            here[content(row), default: 0] += 1
+            greatest[content(row)] = max(greatest[content(row)] ?? 0, multiplicity(row))
+        }
+        for (content, count) in here { missing[content] = max(0, greatest[content]! + 1 - count) }
         var elsewhere = -1
         for row in rows where !isNamed(row) {
             let unit = plan.kinds[Int(batch.kindOfRow[row])].sampleUnit
@@ -222,8 +227,8 @@ struct HistoryMatching {
                 let value = try? Quantity(found.row.value, NameTable.unit(found.row.unit, in: snapshot)).value(in: unit)
                 return (found.row.id, value.map { abs($0 - batch.values[row]) } ?? .infinity)
             }
-            if multiplicity(row) > 0, let count = here.removeValue(forKey: content(row)) {
-                for _ in 0..<min(open.count, multiplicity(row) + 1 - count) {
+            if let count = missing.removeValue(forKey: content(row)) {
+                for _ in 0..<min(open.count, count) {
                     pairs += open.map { .init(row: elsewhere, sample: $0.0, difference: $0.1) }
                     elsewhere -= 1
                 }

@@ -85,6 +85,17 @@ struct MatchingTests {
         }
     }
 
+    @Test("Three equal records in other units are three stored ones")
+    func threeTwins() throws {
+        func three(_ value: String, _ unit: String) -> [String] {
+            [String](repeating: Export.weight(value, unit, day: 1), count: 3)
+        }
+        #expect(isSame(try bench.take(three("70", "kg")), inserted: 3, unchanged: 0))
+        #expect(isSame(try bench.take(three("154.3", "lb")), inserted: 0, unchanged: 3))
+        let four = three("154.3", "lb") + [Export.weight("154.3", "lb", day: 1)]
+        #expect(isSame(try bench.take(four), inserted: 1, unchanged: 3))
+    }
+
     @Test("Another source, another end or another time is another sample")
     func otherFields() throws {
         try bench.take([Export.steps("100", day: 1)])
