@@ -157,9 +157,9 @@ struct ExportReader {
 
     /// What stands directly within records and workouts.
     private static let children = [
-        "<MetadataEntry", "<WorkoutEvent", "<WorkoutStatistics", "<WorkoutActivity", "<WorkoutRoute",
-        "<HeartRateVariabilityMetadataList",
-    ].map { Array($0.utf8) }
+        ExportName.metadataEntry, .workoutEvent, .workoutStatistics, .workoutActivity, .workoutRoute, .beats,
+    ].map { [0x3C] + $0.bytes }
+    private static let beatsStart = [0x3C] + ExportName.beats.bytes
 
     /// Whether the element that the scanner holds has lost what stands within it to a slash that ends its tag. Returns
     /// `nil` if more bytes are needed to know.
@@ -754,30 +754,10 @@ struct ExportReader {
         }
     }
 
-    private static let beatsStart = Array("<HeartRateVariabilityMetadataList".utf8)
-
-    /// Writes a record or workout whose tag was mended in the form in which it should stand, and lets the scanner read
-    /// it with all that stands within it. Returns `nil` if more is broken than the tag.
+    /// Lets the scanner read a record or workout whose tag was mended, with all that stands within it. Returns `nil` if
+    /// more is broken than the tag.
     private mutating func restored(_ bytes: borrowing Span<UInt8>, _ element: ExportElement) -> [UInt8]? {
-        let tag = element.nodes[0].tag
-        guard let name = TopLevel.name(bytes, element.nodes[0].name), name == .record || name == .workout,
-            tag.upperBound < element.range.upperBound, bytes[tag.upperBound] == 0x3E,
-            bytes[tag.upperBound - 1] != 0x2F
-        else { return nil }
-        let attributes = element.attributes[element.nodes[0].attributes]
-        var text = Array("<\(name.rawValue)".utf8)
-        for index in attributes.indices {
-            let isEnd = index == element.secondStart
-            guard let meant = isEnd ? ExportName.endDate.bytes : attributes[index].meant else { continue }
-            // What stands twice in one tag has equal values.
-            if !isEnd, attributes[..<index].contains(where: { $0.meant == meant }) { continue }
-            text += [0x20] + meant + Array("=\"".utf8)
-            for byte in bytes.copied(attributes[index].value) {
-                text += byte == 0x22 ? Array("&quot;".utf8) : [byte]
-            }
-            text.append(0x22)
-        }
-        text += bytes.copied(tag.upperBound..<element.range.upperBound)
+        guard let text = ElementMender.rewritten(element, bytes) else { return nil }
         guard case .element = scanner.step(text.span, at: 0) else { return nil }
         let end = scanner.element.range.upperBound
         return text.span.skippingSpace(from: end) == text.count ? text : nil

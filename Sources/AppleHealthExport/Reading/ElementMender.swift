@@ -29,6 +29,30 @@ struct ElementMender {
         return element
     }
 
+    /// Writes a record or workout that was mended with its tag in the form in which it should stand. Returns `nil` for
+    /// other elements, and if nothing stands within it.
+    static func rewritten(_ element: ExportElement, _ bytes: borrowing Span<UInt8>) -> [UInt8]? {
+        let tag = element.nodes[0].tag
+        guard let name = TopLevel.name(bytes, element.nodes[0].name), name == .record || name == .workout,
+            tag.upperBound < element.range.upperBound, bytes[tag.upperBound] == 0x3E,
+            bytes[tag.upperBound - 1] != 0x2F
+        else { return nil }
+        let attributes = element.attributes[element.nodes[0].attributes]
+        var text = Array("<\(name.rawValue)".utf8)
+        for index in attributes.indices {
+            let isEnd = index == element.secondStart
+            guard let meant = isEnd ? ExportName.endDate.bytes : attributes[index].meant else { continue }
+            // What stands twice in one tag has equal values.
+            if !isEnd, attributes[..<index].contains(where: { $0.meant == meant }) { continue }
+            text += [0x20] + meant + Array("=\"".utf8)
+            for byte in bytes.copied(attributes[index].value) {
+                text += byte == 0x22 ? Array("&quot;".utf8) : [byte]
+            }
+            text.append(0x22)
+        }
+        return text + bytes.copied(tag.upperBound..<element.range.upperBound)
+    }
+
     /// Reads one tag, and appends its node. Returns where it ends; `nil` if a value of it may be incomplete.
     private func addTag(
         _ bytes: borrowing Span<UInt8>, in range: Range<Int>, depth: Int, to element: inout ExportElement

@@ -19,8 +19,6 @@ struct NearAssignment {
     /// The samples that rows are.
     private(set) var samples: [Int: SampleID] = [:]
     private var rows: [SampleID: Int] = [:]
-    /// Samples through which no row was found that can do without: no later row finds one through them.
-    private var spent: Set<SampleID> = []
 
     init(_ pairs: [Pair]) {
         var choices: [Int: [SampleID]] = [:]
@@ -31,8 +29,8 @@ struct NearAssignment {
             choices[pair.row, default: []].append(pair.sample)
             if samples[pair.row] == nil, rows[pair.sample] == nil { assign(pair.sample, to: pair.row) }
         }
-        for row in choices.keys.sorted() where samples[row] == nil { makeRoom(for: row, choices) }
-        spent = []
+        var spent: Set<SampleID> = []
+        for row in choices.keys.sorted() where samples[row] == nil { makeRoom(for: row, choices, &spent) }
     }
 
     private mutating func assign(_ sample: SampleID, to row: Int) {
@@ -41,7 +39,9 @@ struct NearAssignment {
     }
 
     /// Finds a sample for a row by giving other rows other samples, if that can be done.
-    private mutating func makeRoom(for row: Int, _ choices: [Int: [SampleID]]) {
+    ///
+    /// - Parameter spent: the samples that earlier searches reached in vain. They are not tried again.
+    private mutating func makeRoom(for row: Int, _ choices: [Int: [SampleID]], _ spent: inout Set<SampleID>) {
         // From which row each sample was reached, in the order of the rows.
         var (reached, waiting, next): ([SampleID: Int], [Int], Int) = ([:], [row], 0)
         while next < waiting.count, next < NearAssignment.mostSteps {
