@@ -43,8 +43,18 @@ extension WriteTransaction {
             let adoption = try HistoryAdoption.find(batch, in: &txn)
             let report = try Importing.importValid(batch, in: &txn)
             try Importing.orderAsFed(batch, written: time, behind: ordersHeld ? nil : first, in: &txn)
-            if !adoption.isEmpty { try adoption.finish(batch, in: &txn) }
+            if !adoption.isEmpty { try adoption.finish(in: &txn) }
             return report
         }
+    }
+
+    /// Lets each sample of an export leave that is here under its own id as well, after another store brought one of
+    /// the two (SEMANTICS C37). The stores are told.
+    ///
+    /// - Parameter brought: what the other store brought and is stored now.
+    package mutating func joinExports(among brought: [Sample]) throws {
+        guard !brought.isEmpty else { return }
+        let adoption = try HistoryAdoption.find(brought: brought, in: &self)
+        if !adoption.isEmpty { try whole { try adoption.finish(in: &$0) } }
     }
 }

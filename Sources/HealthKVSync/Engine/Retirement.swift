@@ -86,7 +86,7 @@ struct Retirement: SessionJob {
     /// that left the store without being deleted stay there. Returns `true` if the peer is now in line.
     private func welcomeBack(_ report: inout PullReport) async throws -> Bool {
         guard let records = peer.records else { return true }
-        for type in try await records.types().sorted() where isExchanged(type) {
+        for type in try await exchangedTypes(records).sorted() {
             var cursor: [UInt8]?
             repeat {
                 try Task.checkCancellation()
@@ -108,6 +108,14 @@ struct Retirement: SessionJob {
             } while cursor != nil
         }
         return true
+    }
+
+    /// Returns the types that are exchanged and that the peer may hold samples of. A peer that cannot tell is asked for
+    /// those of the plan and those that are here.
+    private func exchangedTypes(_ records: CheckedRecords) async throws -> Set<SampleType> {
+        var types = try await records.types()
+        if types.isEmpty { types = try store.blockingRead { try $0.typesWithSamples() }.union(plan.types.keys) }
+        return types.filter { isExchanged($0) }
     }
 
     /// Returns those of the peer's samples that were deleted here and forgotten. Samples that were never imported are

@@ -12,6 +12,8 @@ struct RecordMerger: Sendable {
     private var deletedUnseen: [Sample] = []
     /// Samples that the peer shows although it was told that they are deleted.
     private var putBack: [Sample] = []
+    /// Samples that nobody here knew.
+    private var news: [Sample] = []
 
     init(peer: PeerID, plan: SyncPlan, now: Instant, known: ChangeToken?) {
         (self.peer, self.plan, self.now, self.known) = (peer, plan, now, known)
@@ -22,12 +24,13 @@ struct RecordMerger: Sendable {
         try txn.receiving(from: peer) { try applyRecords(page, in: &$0) }
         try buryUnseen(in: &txn)
         try tellDeletionsAgain(in: &txn)
+        try txn.joinExports(among: news)
+        news = []
     }
 
     private mutating func applyRecords(_ page: PullPage, in txn: inout WriteTransaction) throws {
         var unknown = SampleBatch()
         let databases = try txn.databases()
-        var news: [Sample] = []
         for addition in page.additions {
             guard plan.plan(of: addition.sample.type)?.pulls ?? false, report.takes(addition) else { continue }
             noteSkew(addition.sample.modified)
@@ -93,7 +96,7 @@ struct RecordMerger: Sendable {
 
     private mutating func merge(_ sample: Sample, _ held: Sample, in txn: inout WriteTransaction) throws {
         let overtaken = try overtakenLink(held.id, in: &txn)
-        let isUnknown = try overtaken != nil && held.isEdit(of: txn.replica) || isUnknownToPeer(held.id, in: &txn)
+        let isUnknown = try overtaken != nil && held.isEdit(of: txn.replica) || isUnknownToPeer(held, in: &txn)
         // Another store may have edited the same version and sent it to the peer before it had ours.
         let isOfSameVersion =
             sample.version == held.version && sample.clock.replica != held.clock.replica
@@ -114,9 +117,9 @@ struct RecordMerger: Sendable {
     /// Merges deletions of different samples in one step.
     private mutating func merge(_ deletions: [DeletedSample], in txn: inout WriteTransaction) throws {
         let displaced = try deletions.map { deletion -> Sample? in
-            guard let held = try txn.sample(id: deletion.id) else { return nil }
+            guard let held = try txn.sample(id: deletion.id) ?? txn.named(as: deletion) else { return nil }
             let overtaken = try overtakenLink(held.id, in: &txn)
-            let isUnknown = try overtaken != nil && held.isEdit(of: txn.replica) || isUnknownToPeer(held.id, in: &txn)
+            let isUnknown = try overtaken != nil && held.isEdit(of: txn.replica) || isUnknownToPeer(held, in: &txn)
             return isUnknown ? held : nil
         }
         for (displaced, isDeleted) in zip(displaced, try txn.merge(deletions)) where isDeleted {
@@ -138,10 +141,12 @@ struct RecordMerger: Sendable {
         return link.version == PeerLink.overtaken ? link : nil
     }
 
-    /// Returns `true` if a sample was changed here after the place up to which the peer has seen our changes.
-    private func isUnknownToPeer(_ id: SampleID, in txn: inout WriteTransaction) throws -> Bool {
+    /// Returns `true` if a sample was changed here after the place up to which the peer has seen our changes, or was
+    /// edited here and is not sent to the peer at all.
+    private func isUnknownToPeer(_ held: Sample, in txn: inout WriteTransaction) throws -> Bool {
         guard let known else { return true }
-        return try txn.isChanged(id: id, since: known)
+        if !(plan.plan(of: held.type)?.pushes ?? false), held.isEdit(of: txn.replica) { return true }
+        return try txn.isChanged(id: held.id, since: known)
     }
 
     private mutating func noteSkew(_ clock: ChangeClock?) {

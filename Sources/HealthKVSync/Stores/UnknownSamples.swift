@@ -24,4 +24,10 @@ extension SampleReading where Self: ~Copyable {
         guard let text = other.syncIdentifier else { return nil }
         return try sample(syncIdentifier: text, type: other.type, source: other.source.identity)
     }
+
+    /// Returns the live sample that has the sync identifier of a deleted one of its type and source.
+    func named(as deleted: DeletedSample) throws -> Sample? {
+        guard let text = deleted.syncIdentifier else { return nil }
+        return try sample(syncIdentifier: text, type: deleted.type, source: deleted.source)
+    }
 }

@@ -104,4 +104,19 @@ struct ReturningPeerTests {
         #expect(try pair.isEqual)
         try pair.finish()
     }
+
+    @Test("C27: a hub that cannot name its types is asked for those of the store, and does not keep what was deleted")
+    func namelessTypes() async throws {
+        let pair = try await HubPair()
+        let gone = pair.weight(70, days: 1)
+        _ = try await pair.phone.write { try $0.save([gone, pair.weight(71, days: 2)]) }
+        for _ in 0..<2 { try await pair.sync() }
+        pair.peer.forgetTypes()
+        try await pair.forgetAtPhone { try $0.delete(id: gone.id) }
+        for _ in 0..<2 { try await pair.sync() }
+        for store in [pair.phone, pair.hub] { #expect(try store.blockingRead { try $0.sample(id: gone.id) } == nil) }
+        #expect(try pair.phone.blockingRead { try $0.peer("hub") }?.isRetired == false)
+        #expect(try pair.isEqual)
+        try pair.finish()
+    }
 }

@@ -138,4 +138,60 @@ struct SamplesKnownTwiceTests {
         try phone.close()
         try bench.finish()
     }
+
+    @Test("C22: an edit on a device that only pulls is in the audit record when the hub's next version replaces it")
+    func editOfPulled() async throws {
+        let pair = try await HubPair(SyncPlan(types: [.bodyMass: TypePlan(.pull)], others: TypePlan(.both)))
+        var sample = pair.weight(70, days: 1)
+        try await save(sample, in: pair.hub)
+        let steps = Sample(.stepCount, 100, .count, at: sample.start)
+        _ = try await pair.phone.write { try $0.save(steps) }
+        for _ in 0..<2 { try await pair.sync() }
+        sample.quantity.value = 71
+        try await save(sample, in: pair.phone)
+        // What is sent goes on, so the hub's mark passes the edit.
+        for _ in 0..<2 { try await pair.sync() }
+        pair.clock.advance(seconds: 60)
+        for kilograms in [72.0, 73] {
+            sample.quantity.value = kilograms
+            try await save(sample, in: pair.hub)
+        }
+        for _ in 0..<2 { try await pair.sync() }
+        #expect(try values(pair.phone) == [73])
+        let conflicts = try pair.phone.blockingRead { try $0.conflicts() }
+        #expect(conflicts.map(\.displaced.quantity.value) == [71] && conflicts.map(\.event) == [.editReplaced])
+        try pair.finish()
+    }
+
+    @Test("C22: an edit of a twin is in the audit record when the other store deletes it under its own id")
+    func editOfDeletedTwin() async throws {
+        let pair = try await HubPair()
+        try await save(weight(pair, 70, days: 1, "meal"), in: pair.phone)
+        pair.clock.advance(seconds: 60)
+        try await save(weight(pair, 71, days: 1, "meal"), in: pair.hub)
+        for _ in 0..<3 { try await pair.sync() }
+        let twins = try [pair.phone, pair.hub].map { store in
+            try #require(try store.blockingRead { try $0.samples(syncIdentifier: "meal") }.first)
+        }
+        #expect(twins[0].id != twins[1].id, "the test needs two ids")
+        pair.clock.advance(seconds: 60)
+        var edit = twins[0]
+        (edit.quantity.value, edit.version) = (75, 0)
+        try await save(edit, in: pair.phone)
+        pair.clock.advance(seconds: 60)
+        // Above the edit, as two edits and a deletion would be.
+        var later = twins[1]
+        for kilograms in [76.0, 77] {
+            (later.quantity.value, later.version) = (kilograms, 0)
+            try await save(later, in: pair.hub)
+        }
+        let id = later.id
+        _ = try await pair.hub.write { try $0.delete(id: id) }
+        for _ in 0..<3 { try await pair.sync() }
+        #expect(try values(pair.phone) == [] && values(pair.hub) == [])
+        let conflicts = try pair.phone.blockingRead { try $0.conflicts() }
+        // The first one was displaced when the twins met.
+        #expect(conflicts.map(\.displaced.quantity.value) == [70, 75])
+        try pair.finish()
+    }
 }

@@ -11,8 +11,12 @@ final class OutcomePeer: RecordPeer {
     private let atEnumeration = Mutex<(@Sendable () throws -> Void)?>(nil)
 
     private let remembers: Bool
+    private let namesTypes = Mutex(true)
 
     init(_ inner: StorePeer, remembers: Bool = true) { (self.inner, self.remembers) = (inner, remembers) }
+
+    /// The peer cannot tell what types it holds samples of.
+    func forgetTypes() { namesTypes.withLock { $0 = false } }
 
     /// How many deletions each push held, where it held any.
     var deletions: [Int] { sizes.withLock { $0 } }
@@ -28,7 +32,9 @@ final class OutcomePeer: RecordPeer {
     var id: PeerID { inner.id }
 
     func availability() async -> PeerAvailability { await inner.availability() }
-    func types() async throws(PeerError) -> Set<SampleType> { try await inner.types() }
+    func types() async throws(PeerError) -> Set<SampleType> {
+        namesTypes.withLock { $0 } ? try await inner.types() : []
+    }
     func pull(_ request: PullRequest) async throws(PeerError) -> PullPage { try await inner.pull(request) }
     func enumerate(_ request: EnumerationRequest) async throws(PeerError) -> EnumerationPage {
         let body = atEnumeration.withLock { body in
