@@ -179,6 +179,13 @@ struct LoadTests {
         #expect(run.code == 64 && run.errors.contains("counted from 1"), "\(run.errors)")
     }
 
+    @Test("An input that ends before the first wanted line says that nothing is loaded") func beyondEnd() throws {
+        let run = try bench.run("load", "S", "--from-line", "9", input: step)
+        #expect(run.code == 0 && run.errors.contains("ends with line 1, before the one that --from-line names"))
+        let whole = try bench.run("load", "S", "--from-line", "1", input: step)
+        #expect(whole.code == 0 && !whole.errors.contains("--from-line"), "\(whole.errors)")
+    }
+
     private func total(
         day: String = "2024-05-31", zone: String = "UTC", unit: String = "count", type: String = "stepCount"
     ) -> String {

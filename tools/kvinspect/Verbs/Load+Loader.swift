@@ -39,6 +39,9 @@ struct Loader {
 
     var lines: Int { input.number }
 
+    /// Whether the input has no line from which to begin.
+    var endedEarly: Bool { firstLine > 1 && lines < firstLine }
+
     /// How many lines were left out.
     var bad: Int { unread + writer.refused.count }
     /// The first of them.
