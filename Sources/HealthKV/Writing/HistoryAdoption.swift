@@ -49,105 +49,26 @@ struct HistoryAdoption {
             taken.insert(first)
             adoption.adopted.append((batch.ids[first], id))
         }
-        let others = (0..<batch.count).filter { !plan.careful[$0] && !taken.contains($0) }
-        try adoption.findDeleted(others, of: batch, plan, in: snapshot) {
-            try SampleLookup.find(batch.ids[$0], in: snapshot) == nil
+        // Each deleted sample is one of the peer's at most.
+        var buried: Set<SampleID> = []
+        for row in 0..<batch.count where !plan.careful[row] && !taken.contains(row) {
+            guard let id = try deletedSample(row, of: batch, plan, besides: buried, in: snapshot) else { continue }
+            buried.insert(id)
+            adoption.deleted.append((batch.ids[row], id))
         }
         return adoption
     }
 
-    /// Finds the samples from exports that are here under their own ids as well, among those that another store
-    /// brought and those that it brought the own ids of. They are stored already.
-    ///
-    /// Each store decides for itself, and in whatever order the samples come, the same ones leave: the first of equal
-    /// samples of an export leaves if one sample of the peer fits, the second one if two fit.
-    static func find(brought: [Sample], in txn: inout WriteTransaction) throws -> HistoryAdoption {
-        var adoption = HistoryAdoption()
-        var names: [String: (isExported: Bool, isOfPeer: Bool)] = [:]
-        func sources(named name: String) throws -> (isExported: Bool, isOfPeer: Bool) {
-            if let known = names[name] { return known }
-            var found = (isExported: false, isOfPeer: false)
-            for number in try NameTable.numbers(meantBy: SourceIdentity(name: name), in: txn.snapshot) {
-                if try NameTable.source(number, in: txn.snapshot).bundle.isEmpty {
-                    found.isExported = true
-                } else {
-                    found.isOfPeer = true
-                }
-            }
-            names[name] = found
-            return found
-        }
-        var exported: [SampleID: Sample] = [:]
-        var ofPeer = SampleBatch()
-        for sample in brought {
-            let (name, isNameless) = (sample.source.name, sample.source.bundle.isEmpty)
-            if DerivedID.isDerived(sample.id) {
-                if isNameless, sample.origin == .imported, try sources(named: name).isOfPeer {
-                    exported[sample.id] = sample
-                }
-            } else if !isNameless, try sources(named: name).isExported {
-                ofPeer.append(sample.asImported)
-            }
-        }
-        if !ofPeer.isEmpty {
-            let plan = try Importing.plan(ofPeer, in: &txn)
-            let snapshot = txn.snapshot
-            for (lane, rows) in plan.lanes(ofPeer) {
-                try NearRows.forEach(lane, rows, of: ofPeer, in: snapshot) { row, stored, lane in
-                    guard exported[stored.id] == nil,
-                        try isExported(row, of: ofPeer, plan, stored, lane, in: snapshot)
-                    else { return }
-                    exported[stored.id] = try NameTable.sample(stored, lane.type, in: snapshot)
-                }
-            }
-            try adoption.findDeleted(Array(0..<ofPeer.count), of: ofPeer, plan, in: snapshot) { _ in true }
-        }
-        try adoption.findPeers(of: exported, in: &txn)
-        return adoption
-    }
+    /// Notes that a sample of a peer takes the place of a sample from an export.
+    mutating func adopt(_ id: SampleID, insteadOf derived: SampleID) { adopted.append((id, derived)) }
 
-    /// Finds the samples of a peer that samples from exports are.
-    private mutating func findPeers(of exported: [SampleID: Sample], in txn: inout WriteTransaction) throws {
-        guard !exported.isEmpty else { return }
-        var batch = SampleBatch()
-        for id in exported.keys.sorted() { batch.append(exported[id]!.asImported) }
-        let plan = try Importing.plan(batch, in: &txn)
-        let snapshot = txn.snapshot
-        var fitting: [Int: [(id: SampleID, source: SourceIdentity)]] = [:]
-        for (lane, rows) in plan.lanes(batch) {
-            try NearRows.forEach(lane, rows, of: batch, in: snapshot) { row, stored, lane in
-                let source = try NameTable.revision(stored.revision, in: snapshot).source
-                guard !DerivedID.isDerived(stored.id), !source.bundle.isEmpty,
-                    try HistoryAdoption.isSame(
-                        printed: row, of: batch, plan, source.name, stored.end,
-                        HistoryAdoption.imported(stored, lane, in: snapshot))
-                else { return }
-                fitting[row, default: []].append((stored.id, source.identity))
-            }
-        }
-        for row in fitting.keys.sorted() {
-            let peers = fitting[row]!.sorted { $0.id < $1.id }
-            let number = batch.extras[row]?.multiplicity ?? 0
-            // Where an app's name tells equal samples apart, their number counts nothing.
-            let twin = number < 1 << 30 ? number : 0
-            guard Set(peers.map(\.source)).count == 1, twin < peers.count else { continue }
-            adopted.append((peers[twin].id, batch.ids[row]))
-        }
-    }
+    /// Notes that a sample was deleted here under another id.
+    mutating func delete(_ id: SampleID, deletedAs derived: SampleID) { deleted.append((id, derived)) }
 
-    /// Notes which rows were deleted here under the ids of an export. Each deleted sample is one of the peer's at most.
-    private mutating func findDeleted(
-        _ rows: [Int], of batch: SampleBatch, _ plan: ImportPlan, in snapshot: Snapshot,
-        where isNew: (Int) throws -> Bool
-    ) throws {
-        var taken: Set<SampleID> = []
-        for row in rows {
-            guard let id = try HistoryAdoption.deletedSample(row, of: batch, plan, besides: taken, in: snapshot),
-                try isNew(row), try TombstoneTable.tombstone(batch.ids[row], in: snapshot) == nil
-            else { continue }
-            taken.insert(id)
-            deleted.append((batch.ids[row], id))
-        }
+    /// Puts what was noted in an order of its own.
+    mutating func sort() {
+        adopted.sort { $0.derived < $1.derived }
+        deleted.sort { $0.derived < $1.derived }
     }
 
     /// Whether a stored row came from an export and is the sample of a row.
@@ -157,34 +78,23 @@ struct HistoryAdoption {
         guard DerivedID.isDerived(stored.id) else { return false }
         let source = try NameTable.revision(stored.revision, in: snapshot).source
         let kind = plan.kinds[Int(batch.kindOfRow[row])]
-        let value = Quantity(batch.values[row], kind.sampleUnit)
+        if let name = try HistoryMatching.name(of: stored), batch.extras[row]?.metadata.externalName != name {
+            return false
+        }
         return try source.bundle.isEmpty && source.name == batch.kinds[Int(batch.kindOfRow[row])].source.name
             && NearRows.isNear(stored.end, batch.ends[row])
-            && isSame(printed: imported(stored, lane, in: snapshot), exact: value, of: kind.sampleType)
-    }
-
-    /// Whether a row of an export has the name, the end and the value of a peer's sample.
-    private static func isSame(
-        printed row: Int, of batch: SampleBatch, _ plan: ImportPlan, _ name: String, _ end: Int64, _ value: Quantity
-    ) -> Bool {
-        let kind = plan.kinds[Int(batch.kindOfRow[row])]
-        return name == batch.kinds[Int(batch.kindOfRow[row])].source.name && NearRows.isNear(end, batch.ends[row])
-            && isSame(printed: Quantity(batch.values[row], kind.sampleUnit), exact: value, of: kind.sampleType)
-    }
-
-    private static func isSame(printed: Quantity, exact: Quantity, of type: SampleType) -> Bool {
-        PrintedValue(printed.value, printed.unit).isSame(
-            as: PrintedValue(exact.value, exact.unit), bothPrinted: false, of: type)
+            && imported(stored, lane, in: snapshot).isSame(
+                as: PrintedValue(batch.values[row], kind.sampleUnit), bothPrinted: false, of: kind.sampleType)
     }
 
     /// Returns the value that a stored row was imported with.
-    private static func imported(_ stored: StoredRow, _ lane: Lane, in snapshot: Snapshot) throws -> Quantity {
+    private static func imported(_ stored: StoredRow, _ lane: Lane, in snapshot: Snapshot) throws -> PrintedValue {
         if stored.rare?.content.original != nil,
             let original = try NameTable.sample(stored, lane.type, in: snapshot).original
         {
-            return original.quantity
+            return PrintedValue(original.quantity.value, original.quantity.unit)
         }
-        return Quantity(stored.value, try NameTable.unit(stored.unit, in: snapshot))
+        return PrintedValue(stored.value, try NameTable.unit(stored.unit, in: snapshot))
     }
 
     /// Returns the derived id under which a row was deleted here. What another store deleted, that store finds itself:
@@ -211,11 +121,17 @@ struct HistoryAdoption {
             found = tombstone.id
             return false
         }
+        guard found != nil, try SampleLookup.find(batch.ids[row], in: snapshot) == nil,
+            try TombstoneTable.tombstone(batch.ids[row], in: snapshot) == nil
+        else { return nil }
         return found
     }
 
-    /// Lets the samples of exports leave, once the peer's samples are stored.
-    func finish(in txn: inout WriteTransaction) throws {
+    /// Lets the samples of exports leave, once the peer's samples are stored. Returns deleted samples with an edit over
+    /// them.
+    @discardableResult
+    func finish(in txn: inout WriteTransaction) throws -> [Sample] {
+        var leaving: [LeavingRow] = []
         for (id, derived) in adopted {
             guard let shown = try txn.sample(id: id),
                 let live = try Saving.settled(SampleLookup.find(derived, in: txn.snapshot), in: &txn)
@@ -233,14 +149,18 @@ struct HistoryAdoption {
                 // Nothing lies over a sample that was written here. So both stay.
                 if outcome == nil { continue }
             }
-            let last = try Overlays.lastChange(of: live, in: txn).version
-            try Deleting.deleteRows([LeavingRow(live, version: last)], in: &txn)
-            try TombstoneTable.forgetPlace(of: derived, in: &txn)
+            leaving.append(LeavingRow(live, version: try Overlays.lastChange(of: live, in: txn).version))
         }
+        if !leaving.isEmpty { try Deleting.deleteRows(leaving, in: &txn) }
+        for row in leaving { try TombstoneTable.forgetPlace(of: row.found.row.id, in: &txn) }
+        var edits: [Sample] = []
         for (id, derived) in deleted {
+            let shown = try txn.sample(id: id)
             guard try txn.delete(id: id, takesRoutes: false) else { continue }
+            if let shown, shown.original != nil { edits.append(shown) }
             try TombstoneTable.forgetPlace(of: derived, in: &txn)
         }
+        return edits
     }
 }
 
@@ -248,12 +168,12 @@ extension Sample {
     /// Whether an edit or a note lies over the import.
     fileprivate var isEditedImport: Bool { original != nil || !local.isEmpty }
 
-    /// Returns the times and the value with which the sample was imported.
-    fileprivate var asImported: Sample {
+    /// The sample with the times, the value and the metadata with which it was imported.
+    var asImported: Sample {
         guard let original else { return self }
         var sample = self
         (sample.start, sample.end, sample.quantity) = (original.start, original.end, original.quantity)
-        sample.original = nil
+        (sample.metadata, sample.original) = (original.metadata, nil)
         return sample
     }
 }

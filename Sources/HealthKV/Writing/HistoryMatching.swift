@@ -311,7 +311,8 @@ struct HistoryMatching {
         try known.filter { try !HistoryMatching.isNamed($0.row) && !knowledge.lent.contains($0.row.id) }
     }
 
-    private static func name(of stored: StoredRow) throws -> String? {
+    /// Returns the name that an app gave to a stored sample, which tells it from equal ones.
+    static func name(of stored: StoredRow) throws -> String? {
         guard let metadata = stored.rare?.content.metadata,
             metadata.contains([String: MetadataValue].externalNameBytes)
         else { return nil }

@@ -70,7 +70,8 @@ enum NearRows {
             for stored in try ChunkTable.visibleRows(chunk, in: snapshot) {
                 try pass(upTo: stored.start)
                 guard next < rows.count else { return false }
-                near.append(stored)
+                // A row that is before all that is left would only be kept.
+                if stored.start >= within(aSecondOf: batch.starts[Int(rows[next])]).from { near.append(stored) }
             }
             return true
         }

@@ -48,13 +48,14 @@ extension WriteTransaction {
         }
     }
 
-    /// Lets each sample of an export leave that is here under its own id as well, after another store brought one of
-    /// the two (SEMANTICS C37). The stores are told.
+    /// Lets each sample of an export leave that is here under the id of a peer as well, after another store brought one
+    /// of the two (SEMANTICS C37). The stores are told. Returns the samples with an edit over them that were deleted,
+    /// because they had been deleted here under the other id.
     ///
     /// - Parameter brought: what the other store brought and is stored now.
-    package mutating func joinExports(among brought: [Sample]) throws {
-        guard !brought.isEmpty else { return }
-        let adoption = try HistoryAdoption.find(brought: brought, in: &self)
-        if !adoption.isEmpty { try whole { try adoption.finish(in: &$0) } }
+    package mutating func joinExports(among brought: [Sample]) throws -> [Sample] {
+        guard !brought.isEmpty else { return [] }
+        let adoption = try ExportJoining.find(brought: brought, in: &self)
+        return adoption.isEmpty ? [] : try whole { try adoption.finish(in: &$0) }
     }
 }

@@ -24,7 +24,7 @@ struct RecordMerger: Sendable {
         try txn.receiving(from: peer) { try applyRecords(page, in: &$0) }
         try buryUnseen(in: &txn)
         try tellDeletionsAgain(in: &txn)
-        try txn.joinExports(among: news)
+        for edit in try txn.joinExports(among: news) { try note(.editDeleted, edit, in: &txn) }
         news = []
     }
 
@@ -96,7 +96,7 @@ struct RecordMerger: Sendable {
 
     private mutating func merge(_ sample: Sample, _ held: Sample, in txn: inout WriteTransaction) throws {
         let overtaken = try overtakenLink(held.id, in: &txn)
-        let isUnknown = try overtaken != nil && held.isEdit(of: txn.replica) || isUnknownToPeer(held, in: &txn)
+        let isUnknown = try overtaken != nil && held.isEdit(of: txn.replica) || isUnknownToPeer(held.id, in: &txn)
         // Another store may have edited the same version and sent it to the peer before it had ours.
         let isOfSameVersion =
             sample.version == held.version && sample.clock.replica != held.clock.replica
@@ -106,10 +106,12 @@ struct RecordMerger: Sendable {
         case .replaced, .inserted:
             report.imported += 1
             if let overtaken { try txn.removeLink(overtaken) }
-            if isConflict { try note(.editReplaced, held, in: &txn) }
+            let mayDisplace = isConflict || isNeverSent(held, in: txn)
+            if mayDisplace, try !isShownStill(held, in: txn) { try note(.editReplaced, held, in: &txn) }
         case .older:
             report.unchanged += 1
-            if isConflict { try note(.editKept, sample, in: &txn) }
+            // What is never sent differs from the peer's form for good.
+            if isConflict, !isNeverSent(held, in: txn) { try note(.editKept, sample, in: &txn) }
         case .unchanged, .vetoed: report.unchanged += 1
         }
     }
@@ -119,8 +121,8 @@ struct RecordMerger: Sendable {
         let displaced = try deletions.map { deletion -> Sample? in
             guard let held = try txn.sample(id: deletion.id) ?? txn.named(as: deletion) else { return nil }
             let overtaken = try overtakenLink(held.id, in: &txn)
-            let isUnknown = try overtaken != nil && held.isEdit(of: txn.replica) || isUnknownToPeer(held, in: &txn)
-            return isUnknown ? held : nil
+            let isUnknown = try overtaken != nil && held.isEdit(of: txn.replica) || isUnknownToPeer(held.id, in: &txn)
+            return isUnknown || isNeverSent(held, in: txn) ? held : nil
         }
         for (displaced, isDeleted) in zip(displaced, try txn.merge(deletions)) where isDeleted {
             report.deleted += 1
@@ -141,12 +143,22 @@ struct RecordMerger: Sendable {
         return link.version == PeerLink.overtaken ? link : nil
     }
 
-    /// Returns `true` if a sample was changed here after the place up to which the peer has seen our changes, or was
-    /// edited here and is not sent to the peer at all.
-    private func isUnknownToPeer(_ held: Sample, in txn: inout WriteTransaction) throws -> Bool {
+    /// Returns `true` if a sample was changed here after the place up to which the peer has seen our changes.
+    private func isUnknownToPeer(_ id: SampleID, in txn: inout WriteTransaction) throws -> Bool {
         guard let known else { return true }
-        if !(plan.plan(of: held.type)?.pushes ?? false), held.isEdit(of: txn.replica) { return true }
-        return try txn.isChanged(id: held.id, since: known)
+        return try txn.isChanged(id: id, since: known)
+    }
+
+    /// Returns `true` if a sample was edited here and is not sent to the peer at all.
+    private func isNeverSent(_ held: Sample, in txn: borrowing WriteTransaction) -> Bool {
+        !(plan.plan(of: held.type)?.pushes ?? false) && held.isEdit(of: txn.replica)
+    }
+
+    /// Returns `true` if an edit lies over whatever a merge brought beneath it.
+    private func isShownStill(_ held: Sample, in txn: borrowing WriteTransaction) throws -> Bool {
+        guard let shown = try txn.sample(id: held.id) else { return false }
+        return (shown.start, shown.end, shown.quantity) == (held.start, held.end, held.quantity)
+            && shown.metadata == held.metadata
     }
 
     private mutating func noteSkew(_ clock: ChangeClock?) {

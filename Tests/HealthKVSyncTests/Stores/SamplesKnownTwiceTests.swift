@@ -160,6 +160,8 @@ struct SamplesKnownTwiceTests {
         #expect(try values(pair.phone) == [73])
         let conflicts = try pair.phone.blockingRead { try $0.conflicts() }
         #expect(conflicts.map(\.displaced.quantity.value) == [71] && conflicts.map(\.event) == [.editReplaced])
+        try await pair.engine.reconcile("hub")
+        #expect(try pair.phone.blockingRead { try $0.conflicts() }.count == 1)
         try pair.finish()
     }
 
@@ -192,6 +194,25 @@ struct SamplesKnownTwiceTests {
         let conflicts = try pair.phone.blockingRead { try $0.conflicts() }
         // The first one was displaced when the twins met.
         #expect(conflicts.map(\.displaced.quantity.value) == [70, 75])
+        try pair.finish()
+    }
+
+    @Test("C22: an edit over a pulled import that stays when the import changes is no conflict")
+    func editThatStays() async throws {
+        let pair = try await HubPair(SyncPlan(types: [.bodyMass: TypePlan(.pull)], others: TypePlan(.both)))
+        var sample = pair.weight(70, days: 1)
+        (sample.source, sample.origin, sample.version) = (Source(bundle: "scale", name: "Scale"), .imported, 1)
+        try await save(sample, in: pair.hub)
+        for _ in 0..<2 { try await pair.sync() }
+        let id = sample.id
+        _ = try await pair.phone.write { try $0.overlay(id: id) { $0.quantity.value = 71 } }
+        pair.clock.advance(seconds: 60)
+        (sample.quantity.value, sample.version) = (72, 2)
+        try await save(sample, in: pair.hub)
+        for _ in 0..<2 { try await pair.sync() }
+        try await pair.engine.reconcile("hub")
+        #expect(try values(pair.phone) == [71])
+        #expect(try pair.phone.blockingRead { try $0.conflicts() }.isEmpty)
         try pair.finish()
     }
 }

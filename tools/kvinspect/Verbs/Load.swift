@@ -52,7 +52,8 @@ enum LoadVerb: Verb {
     ) throws {
         for bad in loader.named { console.say("Line \(bad.line) was left out: \(bad.reason).") }
         if loader.endedEarly {
-            console.say("The input ends with line \(loader.lines), before the one that --from-line names: nothing is loaded.")
+            console.say(
+                "The input ends with line \(loader.lines), before the one that --from-line names: nothing is loaded.")
         }
         let fields: [(String, Int)] = [
             ("lines", loader.lines), ("inserted", counts.inserted), ("replaced", counts.replaced),
