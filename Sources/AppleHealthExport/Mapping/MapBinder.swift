@@ -14,9 +14,28 @@ struct MapBinder {
 
     private static let namedColumnsLimit = 60
 
-    /// The names of the file's columns, as an error lists them.
+    /// What an error says of the file's columns: their names, unless the first row seems to hold values, of which an
+    /// error tells nothing.
     private var columnList: String {
         let columns = columns ?? []
+        if columns.contains(where: MapBinder.mayBeValue) {
+            return "Its first row does not look like names of columns (\(columns.count) fields)"
+        }
+        return "Its columns are \(names(of: columns))"
+    }
+
+    /// Whether a field may be a number, a date or a line of another format.
+    private static func mayBeValue(_ field: String) -> Bool {
+        let bytes = field.utf8.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        switch bytes.first {
+        case (UInt8(ascii: "0")...UInt8(ascii: "9"))?, UInt8(ascii: "{"), UInt8(ascii: "<"): return true
+        case UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
+            return bytes.dropFirst().first.map { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ?? false
+        default: return false
+        }
+    }
+
+    private func names(of columns: [String]) -> String {
         let named = columns.prefix(MapBinder.namedColumnsLimit).map { name in
             "\"\(name.utf8.count > 100 ? String(name.prefix(60)) + "…" : name)\""
         }
@@ -25,7 +44,7 @@ struct MapBinder {
     }
 
     /// What an error says if the file has no column with a value.
-    var noneOfTheValues: String { "the file has no column with a value of a sample. Its columns are \(columnList)" }
+    var noneOfTheValues: String { "the file has no column with a value of a sample. \(columnList)" }
 
     /// Whether the file has a column.
     func has(_ column: ColumnNames) -> Bool {
@@ -45,7 +64,7 @@ struct MapBinder {
         }
         if isOptional == true { return nil }
         let names = column.names.map { "\"\($0)\"" }.joined(separator: " or ")
-        throw ImportMapError(path, "the file has no column \(names). Its columns are \(columnList)")
+        throw ImportMapError(path, "the file has no column \(names). \(columnList)")
     }
 
     private func needed(_ column: ColumnNames, at path: String) throws(ImportMapError) -> BoundColumn {

@@ -70,6 +70,18 @@ enum ContentTable {
         return try NameTable.sample(row, content.lane.type, in: snapshot)
     }
 
+    /// Returns the ids of all samples whose content is kept.
+    static func ids(in snapshot: Snapshot) throws -> [SampleID] {
+        var ids: [SampleID] = []
+        try UpkeepKind.forEach(UpkeepKind.deletedContent, in: snapshot) { key, _ in
+            guard key.count == 17 else { return true }
+            let words = [key[1...8], key[9...16]].map { $0.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } }
+            ids.append(SampleID(high: words[0], low: words[1]))
+            return true
+        }
+        return ids
+    }
+
     static func forEach(
         skippingDamage: Bool, in snapshot: Snapshot, _ body: (Sample, Instant) throws -> Void
     ) throws {

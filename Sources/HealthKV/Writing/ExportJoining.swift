@@ -29,9 +29,10 @@ struct ExportJoining {
         }
     }
 
-    /// A sample as it was imported, and whether it was deleted here.
+    /// A sample as it was imported, and whether an edit or a note lies over it or it was deleted here.
     private struct Member {
         let sample: Sample
+        let isEdited: Bool
         let isDeleted: Bool
     }
 
@@ -44,7 +45,7 @@ struct ExportJoining {
     }
 
     /// How many equal records are looked for under the ids that follow from the content of a peer's sample.
-    private static let twins = 8
+    private static let twins = 4
 
     private var places: [Place: Members] = [:]
     private var seen: Set<SampleID> = []
@@ -90,7 +91,7 @@ struct ExportJoining {
         guard isRecord == sample.source.bundle.isEmpty, !isRecord || sample.origin == .imported else { return false }
         let imported = sample.asImported
         guard places[Place(imported)] != nil, seen.insert(sample.id).inserted else { return false }
-        let member = Member(sample: imported, isDeleted: isDeleted)
+        let member = Member(sample: imported, isEdited: sample.isEditedImport, isDeleted: isDeleted)
         if isRecord {
             places[Place(imported)]?.records.append(member)
         } else {
@@ -116,10 +117,13 @@ struct ExportJoining {
                 near.append(try NameTable.sample(stored, lane.type, in: snapshot))
             }
         }
-        // A record whose times were edited is not where it was.
+        // A record whose times were edited is not where it was. Its id is stored, and so in the index.
         for member in places.values.flatMap(\.peers) {
             for id in ExportJoining.recordIDs(of: member.sample) where !seen.contains(id) {
-                guard let found = try SampleLookup.find(id, in: snapshot), !found.isHidden else { continue }
+                let hints = try IdentityIndex.hints(IdentityHash.of(id, snapshot.header.hashKey), in: snapshot)
+                guard let found = try SampleLookup.find(id, among: hints, in: snapshot), !found.isHidden else {
+                    continue
+                }
                 near.append(try NameTable.sample(found.row, found.lane.type, in: snapshot))
             }
         }
@@ -129,21 +133,21 @@ struct ExportJoining {
     /// Takes what this store deleted at the places: as far as its content is kept, and records whose ids follow from
     /// the content of what was brought.
     private mutating func takeDeleted(in snapshot: Snapshot) throws {
-        func isDeletedHere(_ id: SampleID) throws -> Bool {
-            guard let tombstone = try TombstoneTable.tombstone(id, in: snapshot), tombstone.place != nil else {
-                return false
-            }
-            return tombstone.clockReplica == snapshot.header.replica
+        /// Where this store deleted a sample; `nil` if it did not, or another sample has taken its place.
+        func placeOfDeleted(_ id: SampleID) throws -> DeletedPlace? {
+            guard let tombstone = try TombstoneTable.tombstone(id, in: snapshot) else { return nil }
+            return tombstone.clockReplica == snapshot.header.replica ? tombstone.place : nil
         }
-        var deleted: [Sample] = []
-        try ContentTable.forEach(skippingDamage: true, in: snapshot) { sample, _ in
-            guard places[Place(sample.asImported)] != nil, try isDeletedHere(sample.id) else { return }
-            deleted.append(sample)
+        let starts = Set(places.keys.map(\.start))
+        for id in try ContentTable.ids(in: snapshot) {
+            guard let place = try placeOfDeleted(id), starts.contains(Place.second(Instant(nanoseconds: place.start))),
+                let sample = try ContentTable.content(id, in: snapshot)
+            else { continue }
+            take(sample, isDeleted: true)
         }
-        for sample in deleted { take(sample, isDeleted: true) }
         for peer in places.values.flatMap(\.peers) where !peer.isDeleted && brought.contains(peer.sample.id) {
             for (twin, id) in ExportJoining.recordIDs(of: peer.sample).enumerated() where !seen.contains(id) {
-                guard try isDeletedHere(id) else { continue }
+                guard try placeOfDeleted(id) != nil else { continue }
                 var record = peer.sample
                 (record.id, record.source, record.multiplicity) = (id, Source(name: record.source.name), twin)
                 (record.origin, record.syncIdentifier) = (.imported, nil)
@@ -167,8 +171,9 @@ struct ExportJoining {
     private func decided() -> HistoryAdoption {
         var adoption = HistoryAdoption()
         for members in places.values {
-            /// The samples of the peer in whose place a record came, or that were deleted for one.
-            var taken: Set<SampleID> = []
+            /// The samples of the peer that take the place of records, for each unit of an export, and those that are
+            /// deleted for one.
+            var taken: [HealthUnit?: Set<SampleID>] = [:]
             let peers = members.peers.sorted { $0.sample.id < $1.sample.id }
             let records = members.records.sorted {
                 ($0.sample.multiplicity, $0.sample.id) < ($1.sample.multiplicity, $1.sample.id)
@@ -180,24 +185,26 @@ struct ExportJoining {
                 guard Set(fitting.map(\.sample.source.identity)).count == 1,
                     fitting.count > (number < 1 << 30 ? number : 0)
                 else { continue }
-                let live = fitting.filter { !$0.isDeleted }
-                if let own = live.first(where: { !taken.contains($0.sample.id) }) {
-                    taken.insert(own.sample.id)
+                // Exports in two units name one sample twice; one in one unit does not.
+                let unit = record.sample.quantity.unit
+                let open = fitting.filter { !$0.isDeleted && !taken[unit, default: []].contains($0.sample.id) }
+                if let own = open.first(where: { !record.isEdited || !$0.isEdited }) ?? open.first {
+                    taken[unit, default: []].insert(own.sample.id)
                     adoption.adopt(own.sample.id, insteadOf: record.sample.id)
-                } else if live.count < fitting.count {
+                } else if fitting.contains(where: \.isDeleted), brought.contains(record.sample.id) {
+                    // What was here when the peer's sample was deleted stayed for a reason.
                     adoption.delete(record.sample.id, deletedAs: record.sample.id)
-                } else {
-                    // Two exports in different units name one sample twice.
-                    adoption.adopt(live[0].sample.id, insteadOf: record.sample.id)
                 }
             }
+            let kept = taken.values.reduce(into: Set()) { $0.formUnion($1) }
             for record in records where record.isDeleted {
                 let own = peers.first { peer in
-                    !peer.isDeleted && brought.contains(peer.sample.id) && !taken.contains(peer.sample.id)
-                        && peer.sample.origin == .imported && ExportJoining.isSame(record.sample, peer.sample)
+                    !peer.isDeleted && brought.contains(peer.sample.id) && !kept.contains(peer.sample.id)
+                        && !taken[nil, default: []].contains(peer.sample.id) && peer.sample.origin == .imported
+                        && ExportJoining.isSame(record.sample, peer.sample)
                 }
                 guard let own else { continue }
-                taken.insert(own.sample.id)
+                taken[nil, default: []].insert(own.sample.id)
                 adoption.delete(own.sample.id, deletedAs: record.sample.id)
             }
         }

@@ -127,46 +127,59 @@ struct HistoryAdoption {
         return found
     }
 
-    /// Lets the samples of exports leave, once the peer's samples are stored. Returns deleted samples with an edit over
-    /// them.
+    /// Lets the samples of exports leave, once the peer's samples are stored. Returns the edits that are not shown any
+    /// more.
     @discardableResult
-    func finish(in txn: inout WriteTransaction) throws -> [Sample] {
+    func finish(in txn: inout WriteTransaction) throws -> LostEdits {
+        var lost = LostEdits()
         var leaving: [LeavingRow] = []
         for (id, derived) in adopted {
             guard let shown = try txn.sample(id: id),
                 let live = try Saving.settled(SampleLookup.find(derived, in: txn.snapshot), in: &txn)
             else { continue }
             let old = try NameTable.sample(live.row, live.lane.type, in: txn.snapshot)
-            // Of two edits the later one stays.
-            let (written, writtenBefore) = (shown.modified ?? .unknown, old.modified ?? .unknown)
-            if old.isEditedImport, !shown.isEditedImport || written < writtenBefore {
+            // Of two edits the later one stays, and of two notes.
+            let isLater = (old.modified ?? .unknown) > (shown.modified ?? .unknown)
+            let takesEdit = old.original != nil && (shown.original == nil || isLater)
+            let takesNotes = !old.local.isEmpty && (shown.local.isEmpty || isLater)
+            if takesEdit || takesNotes {
                 let outcome = try txn.overlay(id: id) { sample in
-                    sample.local = old.local
-                    guard old.original != nil else { return }
+                    if takesNotes { sample.local = old.local }
+                    guard takesEdit else { return }
                     (sample.start, sample.end, sample.quantity) = (old.start, old.end, old.quantity)
                     (sample.metadata, sample.isUserEntered) = (old.metadata, old.isUserEntered)
                 }
                 // Nothing lies over a sample that was written here. So both stay.
                 if outcome == nil { continue }
             }
+            if old.original != nil, shown.original != nil { lost.replaced.append(takesEdit ? shown : old) }
             leaving.append(LeavingRow(live, version: try Overlays.lastChange(of: live, in: txn).version))
         }
         if !leaving.isEmpty { try Deleting.deleteRows(leaving, in: &txn) }
         for row in leaving { try TombstoneTable.forgetPlace(of: row.found.row.id, in: &txn) }
-        var edits: [Sample] = []
         for (id, derived) in deleted {
             let shown = try txn.sample(id: id)
             guard try txn.delete(id: id, takesRoutes: false) else { continue }
-            if let shown, shown.original != nil { edits.append(shown) }
+            if let shown, shown.original != nil { lost.deleted.append(shown) }
             try TombstoneTable.forgetPlace(of: derived, in: &txn)
         }
-        return edits
+        return lost
     }
+}
+
+/// Edits that are not shown any more after samples from exports and their samples with ids became one.
+package struct LostEdits {
+    /// Samples with an edit in whose place a later edit is.
+    package var replaced: [Sample] = []
+    /// Samples with an edit that were deleted, because they had been deleted under their other id.
+    package var deleted: [Sample] = []
+
+    package init() {}
 }
 
 extension Sample {
     /// Whether an edit or a note lies over the import.
-    fileprivate var isEditedImport: Bool { original != nil || !local.isEmpty }
+    var isEditedImport: Bool { original != nil || !local.isEmpty }
 
     /// The sample with the times, the value and the metadata with which it was imported.
     var asImported: Sample {

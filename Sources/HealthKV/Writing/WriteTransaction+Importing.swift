@@ -49,13 +49,12 @@ extension WriteTransaction {
     }
 
     /// Lets each sample of an export leave that is here under the id of a peer as well, after another store brought one
-    /// of the two (SEMANTICS C37). The stores are told. Returns the samples with an edit over them that were deleted,
-    /// because they had been deleted here under the other id.
+    /// of the two (SEMANTICS C37). The stores are told. Returns the edits that are not shown any more.
     ///
     /// - Parameter brought: what the other store brought and is stored now.
-    package mutating func joinExports(among brought: [Sample]) throws -> [Sample] {
-        guard !brought.isEmpty else { return [] }
+    package mutating func joinExports(among brought: [Sample]) throws -> LostEdits {
+        guard !brought.isEmpty else { return LostEdits() }
         let adoption = try ExportJoining.find(brought: brought, in: &self)
-        return adoption.isEmpty ? [] : try whole { try adoption.finish(in: &$0) }
+        return adoption.isEmpty ? LostEdits() : try whole { try adoption.finish(in: &$0) }
     }
 }

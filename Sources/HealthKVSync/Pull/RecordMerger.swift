@@ -24,7 +24,9 @@ struct RecordMerger: Sendable {
         try txn.receiving(from: peer) { try applyRecords(page, in: &$0) }
         try buryUnseen(in: &txn)
         try tellDeletionsAgain(in: &txn)
-        for edit in try txn.joinExports(among: news) { try note(.editDeleted, edit, in: &txn) }
+        let lost = try txn.joinExports(among: news)
+        for edit in lost.replaced { try note(.editReplaced, edit, in: &txn) }
+        for edit in lost.deleted { try note(.editDeleted, edit, in: &txn) }
         news = []
     }
 

@@ -139,7 +139,9 @@ public struct StorePeer: RecordPeer {
                 if !deleted.isEmpty, let seen = try txn.peer(ourName)?.furthest {
                     try txn.tellDeletionsAgain(of: deleted, before: seen)
                 }
-                for edit in try txn.joinExports(among: unknown) { try txn.appendAudit(.editDeleted, edit) }
+                let lost = try txn.joinExports(among: unknown)
+                for edit in lost.replaced { try txn.appendAudit(.editReplaced, edit) }
+                for edit in lost.deleted { try txn.appendAudit(.editDeleted, edit) }
                 return outcomes
             }
         } catch let error as StoreError where error.code == .invalidSample {

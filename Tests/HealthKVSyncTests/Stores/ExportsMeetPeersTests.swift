@@ -129,6 +129,49 @@ struct ExportsMeetPeersTests {
         try finish()
     }
 
+    @Test("C37: where both forms were edited the later edit shows, and the audit record of some store holds the other")
+    func bothEdited() async throws {
+        try await export([72.5], days: [1], into: pair.phone)
+        let ids = try await pull([72.5], days: [1], into: tablet)
+        let record = try #require(try await pair.phone.read { try $0.samples(SampleQuery(.bodyMass)) }.first)
+        let id = ids[0]
+        _ = try await tablet.write { txn in
+            try txn.overlay(id: id) {
+                $0.quantity = Quantity(69, .kilogram)
+                $0.local["note"] = .string("before breakfast")
+            }
+        }
+        pair.clock.advance(seconds: 600)
+        _ = try await pair.phone.write { try $0.overlay(id: record.id) { $0.quantity = Quantity(71, .kilogram) } }
+        try await syncAll()
+        let held = try samples()
+        #expect(held.map(\.id) == ids && held.map(\.quantity.value) == [71])
+        let displaced = try [pair.phone, pair.hub, tablet].flatMap { store in
+            try store.blockingRead { try $0.conflicts() }.map(\.displaced.quantity.value)
+        }
+        #expect(displaced.contains(69), "\(displaced)")
+        #expect(try tablet.blockingRead { try $0.sample(id: id) }?.local["note"] == .string("before breakfast"))
+        try finish()
+    }
+
+    @Test("C37: a record that was undeleted after its sample was deleted stays when another sample comes to its place")
+    func undeleted() async throws {
+        try await export([72.5], days: [1], into: pair.phone)
+        let record = try #require(try await pair.phone.read { try $0.samples(SampleQuery(.bodyMass)) }.first)
+        _ = try await pair.phone.write { try $0.delete(id: record.id) }
+        try await pull([72.5], days: [1], into: tablet)
+        try await syncAll()
+        #expect(try samples().isEmpty)
+        _ = try await pair.phone.write { try $0.undelete(id: record.id) }
+        try await pull([80], days: [1], into: tablet)
+        try await pair.sync()
+        #expect(try await tabletEngine.sync()["hub"]?.issue == nil)
+        try await pair.sync()
+        let held = try await pair.phone.read { try $0.samples(SampleQuery(.bodyMass, includeShadowed: true)) }
+        #expect(Set(held.map(\.quantity.value)) == [72.5, 80])
+        try finish()
+    }
+
     @Test("C37: what was deleted under the id of a record stays away under its own id")
     func deleted() async throws {
         try await export([72.5, 80], days: [1, 2], into: pair.phone)

@@ -4,11 +4,11 @@
 
     extension Workbench {
         /// Runs the tool and interrupts it as Ctrl-C does, before its work begins.
-        func interrupted(_ arguments: [String]) throws -> ToolRun {
+        func interrupted(_ arguments: [String], by signal: Int32 = SIGINT) throws -> ToolRun {
             try heldBack(arguments) { process in
                 try withSignalsLetThrough { try process.run() }
                 try waitForHandler(of: process)
-                kill(process.processIdentifier, SIGINT)
+                kill(process.processIdentifier, signal)
             }
         }
 
@@ -64,7 +64,7 @@
 
         /// Unblocks all signals during `body`. A process inherits the blocked signals of the thread that starts it, and
         /// threads of a pool block signals.
-        private func withSignalsLetThrough(_ body: () throws -> Void) throws {
+        func withSignalsLetThrough(_ body: () throws -> Void) throws {
             var none = sigset_t()
             var before = sigset_t()
             unsafe sigemptyset(&none)

@@ -30,6 +30,45 @@
             #expect(!bench.exists("N"))
         }
 
+        @Test("Ctrl-C stops an import that waits for input from a pipe")
+        func importing() throws {
+            #expect(unsafe mkfifo(bench.path("export"), 0o600) == 0)
+            let process = try bench.prepare(["import", "N", "export"], input: nil)
+            process.standardError = FileHandle.nullDevice
+            try bench.withSignalsLetThrough { try process.run() }
+            defer { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+            let writer = try FileHandle(forWritingTo: URL(fileURLWithPath: bench.path("export")))
+            try writer.write(contentsOf: Data("<?xml version=\"1.0\"?><HealthData>".utf8))
+            usleep(300_000)
+            kill(process.processIdentifier, SIGINT)
+            for _ in 0..<400 where process.isRunning { usleep(50_000) }
+            try #require(!process.isRunning, "it goes on")
+            #expect(process.terminationStatus == 1)
+            #expect(!bench.exists("N"))
+            try writer.close()
+        }
+
+        @Test("The end of a terminal's connection counts as Ctrl-C", arguments: [SIGHUP, SIGTERM])
+        func hangUp(signal: Int32) throws {
+            let run = try bench.interrupted(["report", "S", "-o", "page.html", "--progress", "json"], by: signal)
+            #expect(run.code == 1 && run.errors.hasSuffix("Error: Interrupted.\n"), "\(run.code) \(run.errors)")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.path).filter(isPage).isEmpty)
+        }
+
+        @Test("A file that is cut while it is read ends a verb with code 2, and tells nothing of the memory")
+        func cut() throws {
+            let process = try bench.prepare(["watch", "S", "--interval", "0.2"], input: nil)
+            let errors = Pipe()
+            (process.standardOutput, process.standardError) = (FileHandle.nullDevice, errors)
+            try process.run()
+            usleep(700_000)
+            #expect(unsafe truncate(bench.path("S/data.mdb"), 8_192) == 0)
+            let said = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+            process.waitUntilExit()
+            #expect(process.terminationReason == .exit && process.terminationStatus == 2)
+            #expect(said.contains("Run 'kvinspect check'") && !said.contains("crashed"), "\(said)")
+        }
+
         @Test("An interrupted report leaves no file, and the file that it would have replaced")
         func reporting() throws {
             let before = try FileManager.default.contentsOfDirectory(atPath: bench.folder.path).filter(isPage)

@@ -23,6 +23,8 @@ struct AnchorsTests {
             Set(types ?? []) == ["HKQuantityTypeIdentifierStepCount", "HKQuantityTypeIdentifierBodyMass"])
         #expect(one["verb"] as? String == "anchors")
         #expect(try bench.run("anchors", "S", "--format", "table").output.contains("drained"))
+        let unknown = try bench.run("anchors", "S", "--peer", "bob")
+        #expect(unknown.code == 0 && unknown.errors.contains("The store has no peer 'bob'. It has: health, tablet."))
         #expect(try bench.run("anchors", "S", "--format", "csv").output.hasPrefix("peer,type,scope,token,time,outcome"))
     }
 

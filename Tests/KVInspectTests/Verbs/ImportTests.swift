@@ -57,6 +57,20 @@ struct ImportTests {
         for store in ["B", "C"] { #expect(try bench.run("hash", store, "--content").output == hash) }
     }
 
+    @Test("A quarantine in the place of what is imported is refused, and nothing of it is lost")
+    func quarantineOverInput() throws {
+        let before = try Data(contentsOf: bench.folder.appendingPathComponent("export.xml"))
+        try FileManager.default.createSymbolicLink(atPath: bench.path("link.xml"), withDestinationPath: "export.xml")
+        for output in ["export.xml", "link.xml", bench.path("export.xml")] {
+            let run = try bench.run("import", "Q", "export.xml", "--quarantine", output, "--force")
+            #expect(run.code == 1 && run.errors.contains("is part of what is imported"), "\(run.errors)")
+            #expect(!bench.exists("Q"))
+        }
+        let inside = try bench.run("import", "Q", bench.folder.path, "--quarantine", "left.jsonl")
+        #expect(inside.code == 1 && inside.errors.contains("is part of what is imported"), "\(inside.errors)")
+        #expect(try Data(contentsOf: bench.folder.appendingPathComponent("export.xml")) == before)
+    }
+
     @Test("What cannot be taken goes to the quarantine with its place, and the code is 5")
     func quarantine() throws {
         try write("export.xml", Fixture.export.replacing("\"72.5\"", with: "\"72,5 kg\""))

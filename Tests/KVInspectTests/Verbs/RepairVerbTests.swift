@@ -32,7 +32,8 @@ struct RepairVerbTests {
         let prefix = "To use it: "
         let line = try #require(run.output.split(separator: "\n").first { $0.hasPrefix(prefix) })
         let pasted = try #require(told["commands"] as? [String]).joined(separator: " && ")
-        #expect(line == prefix + pasted.replacing("beside", with: "'\(new.replacing("'", with: "'\\''"))'"))
+        let beside = bench.path("beside")
+        #expect(line == prefix + pasted.replacing(beside, with: "'\(new.replacing("'", with: "'\\''"))'"))
         let shell = Process()
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")
         shell.arguments = ["-c", String(line.dropFirst(prefix.count))]
@@ -197,5 +198,26 @@ struct RepairVerbTests {
         let run = try bench.run("repair", "A store", "--output", bench.path("N"))
         #expect(run.code == 2 && run.errors.contains("Nothing can be saved"), "\(run.errors)")
         #expect(!run.errors.contains("kvinspect repair"), "\(run.errors)")
+    }
+
+    @Test("A file of which nothing is left gives no commands and does not look like a repair")
+    func nothingLeft() throws {
+        let file = URL(fileURLWithPath: bench.path("A store/data.mdb"))
+        try Data(contentsOf: file).prefix(8_192).write(to: file)
+        let run = try bench.run("repair", "A store", "--output", "N")
+        #expect(run.code == 4 && run.output.contains("No sample could be saved."), "\(run.output) \(run.errors)")
+        #expect(!run.output.contains("To use it"))
+    }
+
+    @Test("The commands of a repair hold in any folder, also where the store was named by a dot")
+    func wholePaths() throws {
+        let file = URL(fileURLWithPath: bench.path("A store/data.mdb"))
+        var bytes = try Data(contentsOf: file)
+        bytes.replaceSubrange(0..<8_192, with: Data(count: 8_192))
+        try bytes.write(to: file)
+        let told = try bench.run("repair", "./A store/.", "--output", "x/../N", "--format", "json").json()
+        let commands = try #require(told["commands"] as? [String])
+        #expect(commands.count == 2 && commands[0].hasSuffix("/A store' '\(bench.path("A store")).damaged'"))
+        #expect(commands[1].hasPrefix("mv ") && commands[1].contains(bench.path("N") + " "))
     }
 }

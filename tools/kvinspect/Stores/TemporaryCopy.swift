@@ -10,8 +10,10 @@ import LMDB
 struct TemporaryCopy {
     let store: SampleStore
     private let folder: String
+    private let original: String
 
     init(of original: String) throws {
+        self.original = original
         folder = FileSystem.temporaryFolder + "/healthkv-copy-" + SampleID().description
         let reader = try StoreAccess.openForReading(original)
         do {
@@ -22,8 +24,16 @@ struct TemporaryCopy {
             store = try SampleStore.open(at: folder, options: options)
         } catch {
             try? FileManager.default.removeItem(atPath: folder)
-            throw error
+            throw TemporaryCopy.naming(original, insteadOf: folder, error)
         }
+    }
+
+    /// Returns an error as one of the store that was copied: nobody finds the copy when it is read.
+    func naming(_ error: any Error) -> any Error { TemporaryCopy.naming(original, insteadOf: folder, error) }
+
+    private static func naming(_ original: String, insteadOf folder: String, _ error: any Error) -> any Error {
+        guard let error = error as? StoreError, error.path.hasPrefix(folder) else { return error }
+        return StoreError(error.code, path: original, error.detail, underlying: error.underlying)
     }
 
     /// Closes and removes the copy.

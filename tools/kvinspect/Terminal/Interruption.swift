@@ -62,13 +62,36 @@ struct Interruption: Error {
         throw Interruption()
     }
 
-    /// A closed pipe becomes an error of writing. The first Ctrl-C asks the work to stop, the second ends the process.
+    /// A closed pipe and a file that would become too large become errors of writing. The first Ctrl-C asks the work to
+    /// stop, the second ends the process. The end of a terminal's connection counts as the first, unless it was told not
+    /// to, as `nohup` does.
     static func installHandlers() {
         // It must be known before a signal asks for it.
-        _ = WatchedProcess.isThis
+        let isWatched = WatchedProcess.isThis
         _ = signal(SIGPIPE, SIG_IGN)
+        _ = signal(SIGXFSZ, SIG_IGN)
         for number in [SIGINT, SIGTERM] {
             _ = signal(number) { _ in Interruption.request() }
         }
+        var hangUp = sigaction()
+        if unsafe sigaction(SIGHUP, nil, &hangUp) == 0, !isIgnored(hangUp) {
+            _ = signal(SIGHUP) { _ in Interruption.request() }
+        }
+        if isWatched { return }
+        // What the system says of a crash would show what was read.
+        _ = signal(SIGBUS) { _ in
+            let text: StaticString =
+                "Error: A file of the store was cut or could not be read while it was read. Run 'kvinspect check'.\n"
+            _ = unsafe write(2, text.utf8Start, text.utf8CodeUnitCount)
+            _exit(ExitCode.damage.rawValue)
+        }
+    }
+
+    private static func isIgnored(_ action: sigaction) -> Bool {
+        #if canImport(Darwin)
+            unsafe unsafeBitCast(action.__sigaction_u.__sa_handler, to: Int.self) == 1
+        #else
+            unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
+        #endif
     }
 }

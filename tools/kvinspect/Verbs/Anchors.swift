@@ -26,7 +26,12 @@ enum AnchorsVerb: Verb {
         let store = try StoreAccess.openForReading(arguments.store)
         let progress = Progress(arguments, console, unit: "anchors")
         try Listing.print(shape, arguments, console) { listing in
-            for anchor in try store.read({ try $0.anchors(of: arguments.peer) }) {
+            let anchors = try store.read { txn in
+                let anchors = try txn.anchors(of: arguments.peer)
+                if anchors.isEmpty { try UnknownPeer.mention(arguments.peer, in: txn, console) }
+                return anchors
+            }
+            for anchor in anchors {
                 try listing.append(.object(sync.fields(of: anchor)))
                 try progress.advance()
             }

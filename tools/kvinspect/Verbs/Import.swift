@@ -1,5 +1,6 @@
 import AppleHealthExport
 import HealthKV
+import LMDB
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -55,7 +56,8 @@ enum ImportVerb: Verb {
             throw UsageError("--force belongs to --quarantine", verb: description)
         }
         let quarantine = try arguments.text("quarantine").map {
-            try QuarantineFile($0, replaces: arguments.flag("force"), outside: arguments.store)
+            for input in [file] + (arguments.text("map").map { [$0] } ?? []) { try refuse($0, asPartOf: input) }
+            return try QuarantineFile($0, replaces: arguments.flag("force"), outside: arguments.store)
         }
         let made = StoreAccess.holdsStore(arguments.store) ? nil : NewStore(arguments.store)
         // A type is refused before a store is made for it.
@@ -77,7 +79,7 @@ enum ImportVerb: Verb {
             store = try StoreAccess.openForLoading(arguments.store)
         }
         let progress = Progress(arguments, console, unit: "bytes")
-        if file == "-" {
+        if file == "-" || !FileSystem.isFile(file) && !FileSystem.isFolder(file) {
             Interruption.endWhileWaiting {
                 copy?.remove()
                 if let store { made?.removeIfEmpty(store) }
@@ -93,12 +95,20 @@ enum ImportVerb: Verb {
                 })
         } catch {
             if let store { made?.removeIfEmpty(store) }
-            throw Failure.of(error, file)
+            throw Failure.of(copy?.naming(error) ?? error, file)
         }
         progress.finish()
         try quarantine?.finish()
         try print(report, file, arguments, console)
         return report.quarantined == 0 && !report.isCutOff ? .clean : .partial
+    }
+
+    /// Refuses a file to write that is what is read, or stands in the folder that is read.
+    private static func refuse(_ output: String, asPartOf input: String) throws {
+        guard let identity = FileSystem.identity(of: input),
+            [output, FileSystem.parent(of: output)].contains(where: { FileSystem.identity(of: $0) == identity })
+        else { return }
+        throw Failure("\(output) is part of what is imported, \(input). Choose another name for --quarantine.")
     }
 
     private static func print(

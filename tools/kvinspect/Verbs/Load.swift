@@ -51,6 +51,9 @@ enum LoadVerb: Verb {
         _ counts: ImportReport, _ loader: Loader, _ arguments: ParsedArguments, _ console: Console
     ) throws {
         for bad in loader.named { console.say("Line \(bad.line) was left out: \(bad.reason).") }
+        if loader.bad > loader.named.count {
+            console.say("\(loader.bad - loader.named.count) more lines were left out.")
+        }
         if loader.endedEarly {
             console.say(
                 "The input ends with line \(loader.lines), before the one that --from-line names: nothing is loaded.")

@@ -10,10 +10,11 @@ enum LostParts {
         var said: Set<String> = []
         for part in parts {
             let span = span(part.starts.from, part.starts.to, in: zone, isExact)
-            let text = "Damaged: samples of \(part.type.shortName) that start \(span) cannot be read."
+            let text = "Damaged: samples of \(part.type.shortName) that start \(span) are left out."
             // Several ranges may be on the same days.
             if said.insert(text).inserted { console.say(text) }
         }
+        if !parts.isEmpty { console.say("'kvinspect dump --salvage' and 'repair' may keep more of them.") }
         return parts.isEmpty ? .clean : .damage
     }
 

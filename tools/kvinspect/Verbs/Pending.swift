@@ -32,13 +32,9 @@ enum PendingVerb: Verb {
         let progress = Progress(arguments, console, unit: "operations")
         try Listing.print(shape, arguments, console) { listing in
             let operations = try store.read { txn in
-                if let peer = arguments.peer, try txn.peer(peer) == nil, try txn.pending(for: peer).isEmpty {
-                    let known = try txn.peers().map(\.id.rawValue).sorted().joined(separator: ", ")
-                    console.say(
-                        "The store has no peer '\(Table.clean(peer.rawValue))'."
-                            + (known.isEmpty ? "" : " It has: \(Table.clean(known))."))
-                }
-                return try txn.pending(for: arguments.peer)
+                let operations = try txn.pending(for: arguments.peer)
+                if operations.isEmpty { try UnknownPeer.mention(arguments.peer, in: txn, console) }
+                return operations
             }
             for operation in operations {
                 try listing.append(.object(sync.fields(of: operation)))

@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 import HealthKV
 
 /// `kvinspect repair STORE --output NEW`
@@ -145,11 +150,15 @@ enum RepairVerb: Verb {
         "\(number) \(thing)\(number == 1 ? "" : "s")"
     }
 
-    /// A path without the slashes at its end, behind which nothing can be appended.
+    /// The whole path of a folder, which holds in whatever folder a command is run.
     private static func path(_ text: String) -> String {
-        var text = text
-        while text.count > 1, text.hasSuffix("/") { text.removeLast() }
-        return text
+        let here = FileManager.default.currentDirectoryPath
+        let whole = text.hasPrefix("/") ? text : here + "/" + text
+        var parts: [Substring] = []
+        for part in whole.split(separator: "/") where part != "." {
+            if part == ".." { _ = parts.popLast() } else { parts.append(part) }
+        }
+        return "/" + parts.joined(separator: "/")
     }
 
     /// A word of a shell.
@@ -171,7 +180,7 @@ enum RepairVerb: Verb {
 
     /// The commands of a shell that put a new store in place of a damaged one.
     private static func commands(_ report: RepairReport, _ output: String?) -> [String] {
-        guard let output, !report.isSound else { return [] }
+        guard let output, !report.isSound, !report.kept.isEmpty else { return [] }
         let source = path(report.source)
         return [
             "mv \(quoted(source)) \(quoted(source + ".damaged"))", "mv \(quoted(path(output))) \(quoted(source))",
@@ -182,6 +191,7 @@ enum RepairVerb: Verb {
         var lines: [String] = []
         lines.append(report.isSound ? "The store is sound." : "Damage: \(counted(report.findings.count, "finding")).")
         lines += report.findings.prefix(named).map { "  " + Table.clean($0) }
+        if report.kept.isEmpty { lines.append("No sample could be saved. Keep the old store, and look for a backup.") }
         lines += report.kept.map { line("kept", $0, arguments) }
         lines += losses(of: report, arguments)
         lines += report.mended.map { line("mended", $0, arguments) }
