@@ -1,4 +1,4 @@
-import HealthKVSync
+import HealthKV
 
 /// A peer that the store does not know: most likely its name is misspelled.
 enum UnknownPeer {

@@ -1,3 +1,4 @@
+import LMDB
 import Synchronization
 
 #if canImport(Foundation)
@@ -63,8 +64,8 @@ struct Interruption: Error {
     }
 
     /// A closed pipe and a file that would become too large become errors of writing. The first Ctrl-C asks the work to
-    /// stop, the second ends the process. The end of a terminal's connection counts as the first, unless it was told not
-    /// to, as `nohup` does.
+    /// stop, the second ends the process. The end of a terminal's connection counts as Ctrl-C, unless the process was
+    /// told to ignore it, as `nohup` does.
     static func installHandlers() {
         // It must be known before a signal asks for it.
         let isWatched = WatchedProcess.isThis
@@ -73,25 +74,15 @@ struct Interruption: Error {
         for number in [SIGINT, SIGTERM] {
             _ = signal(number) { _ in Interruption.request() }
         }
-        var hangUp = sigaction()
-        if unsafe sigaction(SIGHUP, nil, &hangUp) == 0, !isIgnored(hangUp) {
+        if !ProcessSignals.isIgnored(SIGHUP) {
             _ = signal(SIGHUP) { _ in Interruption.request() }
         }
         if isWatched { return }
         // What the system says of a crash would show what was read.
         _ = signal(SIGBUS) { _ in
-            let text: StaticString =
-                "Error: A file of the store was cut or could not be read while it was read. Run 'kvinspect check'.\n"
-            _ = unsafe write(2, text.utf8Start, text.utf8CodeUnitCount)
-            _exit(ExitCode.damage.rawValue)
+            ProcessSignals.end(
+                saying: "Error: A file of the store was cut or could not be read. Run 'kvinspect check'.\n",
+                code: ExitCode.damage.rawValue)
         }
-    }
-
-    private static func isIgnored(_ action: sigaction) -> Bool {
-        #if canImport(Darwin)
-            unsafe unsafeBitCast(action.__sigaction_u.__sa_handler, to: Int.self) == 1
-        #else
-            unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
-        #endif
     }
 }
