@@ -15,6 +15,8 @@ public enum ProcessSignals {
         guard unsafe sigaction(number, nil, &action) == 0 else { return false }
         #if canImport(Darwin)
             return unsafe unsafeBitCast(action.__sigaction_u.__sa_handler, to: Int.self) == 1
+        #elseif canImport(Musl)
+            return unsafe unsafeBitCast(action.__sa_handler.sa_handler, to: Int.self) == 1
         #else
             return unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
         #endif

@@ -24,15 +24,15 @@ struct MapBinder {
         return "Its columns are \(names(of: columns))"
     }
 
-    /// Whether a field may be a number, a date or a line of another format.
+    /// Whether a field is a number or a date, or a line of another format: with other separators, or JSON.
     private static func mayBeValue(_ field: String) -> Bool {
-        let bytes = field.utf8.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-        switch bytes.first {
-        case (UInt8(ascii: "0")...UInt8(ascii: "9"))?, UInt8(ascii: "{"), UInt8(ascii: "<"): return true
-        case UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
-            return bytes.dropFirst().first.map { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ?? false
-        default: return false
+        func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+        let bytes = Array(field.utf8)
+        if let first = bytes.first(where: { $0 != UInt8(ascii: " ") }), "{[<".utf8.contains(first) { return true }
+        if bytes.contains(where: isDigit), bytes.allSatisfy({ isDigit($0) || " .,:+-/TZ".utf8.contains($0) }) {
+            return true
         }
+        return zip(bytes, bytes.dropFirst()).contains { ";|\t".utf8.contains($0) && isDigit($1) }
     }
 
     private func names(of columns: [String]) -> String {

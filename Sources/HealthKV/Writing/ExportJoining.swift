@@ -138,12 +138,11 @@ struct ExportJoining {
             guard let tombstone = try TombstoneTable.tombstone(id, in: snapshot) else { return nil }
             return tombstone.clockReplica == snapshot.header.replica ? tombstone.place : nil
         }
-        let starts = Set(places.keys.map(\.start))
-        for id in try ContentTable.ids(in: snapshot) {
-            guard let place = try placeOfDeleted(id), starts.contains(Place.second(Instant(nanoseconds: place.start))),
-                let sample = try ContentTable.content(id, in: snapshot)
-            else { continue }
-            take(sample, isDeleted: true)
+        for id in try ContentTable.ids(in: snapshot) where try placeOfDeleted(id) != nil {
+            // Damage of what is kept for an undo is no reason to take nothing from the other store.
+            do {
+                if let sample = try ContentTable.content(id, in: snapshot) { take(sample, isDeleted: true) }
+            } catch  where StoreError.isDamage(error) {}
         }
         for peer in places.values.flatMap(\.peers) where !peer.isDeleted && brought.contains(peer.sample.id) {
             for (twin, id) in ExportJoining.recordIDs(of: peer.sample).enumerated() where !seen.contains(id) {

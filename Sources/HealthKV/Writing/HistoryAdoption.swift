@@ -152,7 +152,9 @@ struct HistoryAdoption {
                 // Nothing lies over a sample that was written here. So both stay.
                 if outcome == nil { continue }
             }
-            if old.original != nil, shown.original != nil { lost.replaced.append(takesEdit ? shown : old) }
+            if old.original != nil, shown.original != nil, !old.isShown(like: shown) {
+                lost.replaced.append(takesEdit ? shown : old)
+            }
             leaving.append(LeavingRow(live, version: try Overlays.lastChange(of: live, in: txn).version))
         }
         if !leaving.isEmpty { try Deleting.deleteRows(leaving, in: &txn) }
@@ -180,6 +182,11 @@ package struct LostEdits {
 extension Sample {
     /// Whether an edit or a note lies over the import.
     var isEditedImport: Bool { original != nil || !local.isEmpty }
+
+    /// Whether a person sees the same measurement.
+    fileprivate func isShown(like other: Sample) -> Bool {
+        (start, end, quantity) == (other.start, other.end, other.quantity) && metadata == other.metadata
+    }
 
     /// The sample with the times, the value and the metadata with which it was imported.
     var asImported: Sample {

@@ -7,7 +7,7 @@
         func interrupted(_ arguments: [String], by signal: Int32 = SIGINT) throws -> ToolRun {
             try heldBack(arguments) { process in
                 try withSignalsLetThrough { try process.run() }
-                try waitForHandler(of: process)
+                try waitForHandler(of: signal, in: process)
                 kill(process.processIdentifier, signal)
             }
         }
@@ -74,13 +74,13 @@
         }
 
         /// Waits until the process has installed its signal handler.
-        private func waitForHandler(of process: Process) throws {
+        private func waitForHandler(of signal: Int32, in process: Process) throws {
             for _ in 0..<5_000 {
                 let status =
                     (try? String(contentsOfFile: "/proc/\(process.processIdentifier)/status", encoding: .utf8)) ?? ""
                 let caught = status.split(separator: "\n").first { $0.hasPrefix("SigCgt:") }?.split(separator: "\t")
                     .last
-                if let caught, let mask = UInt64(caught, radix: 16), mask & 1 << UInt64(SIGTERM - 1) != 0 { return }
+                if let caught, let mask = UInt64(caught, radix: 16), mask & 1 << UInt64(signal - 1) != 0 { return }
                 usleep(1_000)
             }
             Issue.record("the tool never caught signals")

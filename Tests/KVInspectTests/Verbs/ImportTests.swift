@@ -66,8 +66,14 @@ struct ImportTests {
             #expect(run.code == 1 && run.errors.contains("is part of what is imported"), "\(run.errors)")
             #expect(!bench.exists("Q"))
         }
-        let inside = try bench.run("import", "Q", bench.folder.path, "--quarantine", "left.jsonl")
-        #expect(inside.code == 1 && inside.errors.contains("is part of what is imported"), "\(inside.errors)")
+        try FileManager.default.createDirectory(atPath: bench.path("inner"), withIntermediateDirectories: false)
+        for output in ["left.jsonl", "inner/left.jsonl"] {
+            let inside = try bench.run("import", "Q", bench.folder.path, "--quarantine", output)
+            #expect(inside.code == 1 && inside.errors.contains("is part of what is imported"), "\(inside.errors)")
+        }
+        let stream = try bench.run(
+            ["import", "Q", "-", "--quarantine", "inner/left.jsonl"], input: Data("<HealthData>".utf8))
+        #expect(!stream.errors.contains("is part of what is imported"), "\(stream.errors)")
         #expect(try Data(contentsOf: bench.folder.appendingPathComponent("export.xml")) == before)
     }
 

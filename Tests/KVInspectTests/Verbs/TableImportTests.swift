@@ -81,13 +81,14 @@ struct TableImportTests {
         "An error of columns tells nothing of a first row that holds values",
         arguments: ["withings-weight", "healthkv"])
     func valuesAsColumns(map: String) throws {
-        for line in ["2024-01-01 07:00:00,72.4,\"secret note\"", "{type:bodyMass,value:72.4}"] {
+        for line in ["2024-01-01 07:00:00,72.4,\"secret note\"", "{type:bodyMass,value:72.4}", "Scale;2024-01-01;72.4"]
+        {
             try write("values.csv", [line])
             let run = try bench.run("import", "N", "values.csv", "--map", map)
             #expect(run.code == 1 && run.errors.contains("does not look like names of columns"), "\(run.errors)")
             #expect(!run.errors.contains("72.4") && !run.errors.contains("secret"), "\(run.errors)")
         }
-        try write("names.csv", ["Day,Weighed"])
+        try write("names.csv", ["Day,Weighed,24h HRV"])
         let named = try bench.run("import", "N", "names.csv", "--map", map)
         #expect(named.code == 1 && named.errors.contains("\"Weighed\""), "\(named.errors)")
     }

@@ -51,6 +51,11 @@ struct Interruption: Error {
         if worker > 0 { kill(worker, SIGTERM) }
     }
 
+    /// Called by the signal handler. The end of one terminal may be told twice, so it is never the second Ctrl-C.
+    private static func hangUp() {
+        if !requested.load(ordering: .relaxed) { request() }
+    }
+
     /// Has a process that works for this one told, too, from now on; `nil` when it has ended.
     static func pass(to process: Int32?) {
         worker.store(process ?? 0, ordering: .relaxed)
@@ -75,7 +80,7 @@ struct Interruption: Error {
             _ = signal(number) { _ in Interruption.request() }
         }
         if !ProcessSignals.isIgnored(SIGHUP) {
-            _ = signal(SIGHUP) { _ in Interruption.request() }
+            _ = signal(SIGHUP) { _ in Interruption.hangUp() }
         }
         if isWatched { return }
         // What the system says of a crash would show what was read.

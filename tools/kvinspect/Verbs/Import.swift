@@ -56,7 +56,8 @@ enum ImportVerb: Verb {
             throw UsageError("--force belongs to --quarantine", verb: description)
         }
         let quarantine = try arguments.text("quarantine").map {
-            for input in [file] + (arguments.text("map").map { [$0] } ?? []) { try refuse($0, asPartOf: input) }
+            try refuse($0, asPartOf: file)
+            if let map = arguments.text("map"), ImportMap.shipped(map) == nil { try refuse($0, asPartOf: map) }
             return try QuarantineFile($0, replaces: arguments.flag("force"), outside: arguments.store)
         }
         let made = StoreAccess.holdsStore(arguments.store) ? nil : NewStore(arguments.store)
@@ -105,9 +106,13 @@ enum ImportVerb: Verb {
 
     /// Refuses a file to write that is what is read, or stands in the folder that is read.
     private static func refuse(_ output: String, asPartOf input: String) throws {
-        guard let identity = FileSystem.identity(of: input),
-            [output, FileSystem.parent(of: output)].contains(where: { FileSystem.identity(of: $0) == identity })
-        else { return }
+        guard let identity = FileSystem.identity(of: input == "-" ? "/dev/stdin" : input) else { return }
+        var path = URL(fileURLWithPath: output).standardizedFileURL.path
+        // A folder is read with all that is in it.
+        while FileSystem.identity(of: path) != identity {
+            if path == "/" { return }
+            path = FileSystem.parent(of: path)
+        }
         throw Failure("\(output) is part of what is imported, \(input). Choose another name for --quarantine.")
     }
 

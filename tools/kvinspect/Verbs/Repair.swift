@@ -153,10 +153,16 @@ enum RepairVerb: Verb {
     /// The whole path of a folder, which holds in whatever folder a command is run.
     private static func path(_ text: String) -> String {
         let here = FileManager.default.currentDirectoryPath
-        let whole = text.hasPrefix("/") ? text : here + "/" + text
-        var parts: [Substring] = []
-        for part in whole.split(separator: "/") where part != "." {
-            if part == ".." { _ = parts.popLast() } else { parts.append(part) }
+        var parts = text.hasPrefix("/") ? [] : here.split(separator: "/")
+        // No symbolic link leads to where the process is. One that was named may, so ".." behind it stays.
+        var named = text.hasPrefix("/") ? 1 : 0
+        for part in text.split(separator: "/") where part != "." {
+            if part == "..", named == 0 {
+                _ = parts.popLast()
+            } else {
+                parts.append(part)
+                named += 1
+            }
         }
         return "/" + parts.joined(separator: "/")
     }
@@ -180,18 +186,20 @@ enum RepairVerb: Verb {
 
     /// The commands of a shell that put a new store in place of a damaged one.
     private static func commands(_ report: RepairReport, _ output: String?) -> [String] {
-        guard let output, !report.isSound, !report.kept.isEmpty else { return [] }
+        guard let output, !report.isSound, !savesNothing(report) else { return [] }
         let source = path(report.source)
         return [
             "mv \(quoted(source)) \(quoted(source + ".damaged"))", "mv \(quoted(path(output))) \(quoted(source))",
         ]
     }
 
+    private static func savesNothing(_ report: RepairReport) -> Bool { report.kept.isEmpty && report.isLossy }
+
     private static func lines(_ report: RepairReport, _ output: String?, _ arguments: ParsedArguments) -> [String] {
         var lines: [String] = []
         lines.append(report.isSound ? "The store is sound." : "Damage: \(counted(report.findings.count, "finding")).")
         lines += report.findings.prefix(named).map { "  " + Table.clean($0) }
-        if report.kept.isEmpty { lines.append("No sample could be saved. Keep the old store, and look for a backup.") }
+        if savesNothing(report) { lines.append("No sample could be saved. Keep the old store, and look for a backup.") }
         lines += report.kept.map { line("kept", $0, arguments) }
         lines += losses(of: report, arguments)
         lines += report.mended.map { line("mended", $0, arguments) }
