@@ -40,9 +40,11 @@ public struct StoreOptions: Sendable {
     /// systems; `nil` leaves it to the app's entitlement. Each opening for writing sets it; a notice reports what
     /// cannot be set.
     public var fileProtection: FileProtection?
-    /// Whether device backups exclude the store's folder, on Apple's systems; `nil` leaves it unchanged. Each
-    /// opening for writing sets it. Copies of the store are not excluded with it.
-    public var isExcludedFromBackup: Bool?
+    /// Whether backups of the device exclude the store's folder, on Apple's systems. By default they do: a backup takes
+    /// health data off the device, and a store that syncs gets its samples back from its peers. Pass `false` for a
+    /// store without peers, so that a new device can restore it; `nil` leaves the folder unchanged. Each opening for
+    /// writing sets it. Copies of the store are not excluded with it.
+    public var isExcludedFromBackup: Bool? = true
 
     /// Hazards that an app may tolerate at its own risk.
     public struct Tolerance: OptionSet, Sendable {

@@ -434,8 +434,14 @@ struct Repair {
             }
             return (parts, try txn.peers().count, try txn.pending().count)
         }
+        let kept = Dictionary(report.kept.map { ($0.type, $0) }) { first, _ in first }
         report.mended = mended.map {
-            Repair.part(names[$0.key.lane.type], $0.key.lower.start...Int64.max, $0.rows, isCertain: true)
+            let part = Repair.part(names[$0.key.lane.type], $0.key.lower.start...$0.end, $0.rows, isCertain: true)
+            // The first and the last chunk of a lane end where its samples do.
+            let all = kept[part.type]
+            return RepairReport.Part(
+                type: part.type, from: part.from ?? all?.from, to: part.to ?? all?.to, samples: part.samples,
+                isCertain: part.isCertain)
         }
         report.doubtful = rows.doubtful.sorted { $0.key < $1.key }.map {
             Repair.part(names[$0.key], $0.value.starts, $0.value.count, isCertain: true)
@@ -467,14 +473,18 @@ struct Repair {
         report.check = try store.check()
     }
 
-    /// Returns the chunks in which a bit was set right, with their numbers of samples.
-    private static func mendedChunks(_ salvage: Salvage) -> [(key: ChunkKey, rows: Int)] {
-        var rows: [ChunkKey: Int] = [:]
+    /// Returns the chunks in which a bit was set right, with their numbers of samples and the ends of their ranges.
+    private static func mendedChunks(_ salvage: Salvage) -> [(key: ChunkKey, rows: Int, end: Int64)] {
+        var chunks: [ChunkKey: (rows: Int, end: Int64)] = [:]
         for value in salvage.damaged where value.table == .chunks || value.table == .details {
             guard let bytes = value.mended, let key = try? ChunkKey(value.key.rawBytes) else { continue }
-            rows[key] = (try? StoredValue(bytes.rawBytes, table: value.table).rows) ?? 0
+            var chunk = (rows: 0, end: Int64.max)
+            if let stored = try? StoredValue(bytes.rawBytes, table: value.table) {
+                chunk = (stored.rows, max(key.lower.start, (try? Point(bound: stored.upper))?.start ?? .max))
+            }
+            chunks[key] = chunk
         }
-        return rows.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        return chunks.sorted { $0.key < $1.key }.map { ($0.key, $0.value.rows, $0.value.end) }
     }
 
     private static func part(_ type: SampleType?, _ starts: ClosedRange<Int64>?, _ count: Int?, isCertain: Bool)

@@ -31,10 +31,18 @@ private struct Departure: Hashable {
     let type: UInt32
 }
 
+/// A walk over the feed that condenses it, from the newest record to the oldest.
+struct CondensingPass {
+    /// The commit before which it continues.
+    var end = UInt64.max
+    /// The records that it has left so far. Those of later commits do not count: it has not looked at them.
+    var left = 0
+}
+
 /// Removes and joins change records that no reader needs: a step of upkeep.
 enum FeedCondensing {
-    /// Condenses `count` change records of commits before `end`. Returns the commit to continue from; `nil` at the
-    /// beginning of the feed.
+    /// Condenses the next `count` change records of a pass. Returns the pass to continue with; `nil` at the beginning
+    /// of the feed.
     ///
     /// A record serves readers whose position lies before it: it leads to rows that its commits changed last, names
     /// samples that left their position, and says where anything changed at all. Once all its rows have changed again
@@ -43,8 +51,11 @@ enum FeedCondensing {
     ///
     /// Commits that every registered reader has passed do not need a record each: the next record that is kept leads to
     /// their rows, too, since rows carry their commits. If that makes too many chunks to search, a new record begins.
-    static func condense(before end: UInt64, count: Int, in txn: inout WriteTransaction) throws -> UInt64? {
-        let (records, rest) = try ChangeLog.records(before: end, count: count, in: txn.snapshot)
+    static func condense(
+        _ pass: CondensingPass, count: Int, in txn: inout WriteTransaction
+    ) throws -> CondensingPass? {
+        let (records, rest) = try ChangeLog.records(before: pass.end, count: count, in: txn.snapshot)
+        var left = pass.left
         var next = rest
         let checkpoints = try FeedCondensing.checkpoints(in: txn)
         // The newest records stay separate: unregistered readers are near them, and receive exact changes.
@@ -83,6 +94,7 @@ enum FeedCondensing {
                 try ChangeLog.remove(record, in: &txn)
                 continue
             }
+            left += 1
             try replace(carrier?.record, in: &txn)
             carrier = CarrierRecord(record: kept)
             if kept.deletions.count + kept.removals.count < record.deletions.count + record.removals.count {
@@ -90,11 +102,9 @@ enum FeedCondensing {
             }
         }
         try replace(carrier?.record, in: &txn)
-        if next == nil {
-            let left = try ChangeLog.count(in: txn.snapshot)
-            try txn.put(.upkeep, CondensedFeed.key, CondensedFeed.value(left, stamp: txn.stamp))
-        }
-        return next
+        if let next { return CondensingPass(end: next, left: left) }
+        try txn.put(.upkeep, CondensedFeed.key, CondensedFeed.value(left, stamp: txn.stamp))
+        return nil
     }
 
     /// Merges a record into the next one that is kept. Returns `false` if it must stay separate.
@@ -217,17 +227,17 @@ extension FeedCondensing {
     /// Returns `true` if more remain to be examined.
     static func step(in core: StoreCore) throws -> Bool {
         let limits = core.options.limits
-        var before = core.condensing.withLock { $0 }
-        if before == nil {
+        let begun = core.condensing.withLock { $0 }
+        if begun == nil {
             let (records, left) = try core.read {
                 (try ChangeLog.count(in: $0.snapshot), try CondensedFeed.read($0.snapshot))
             }
             guard records >= 2 * left + limits.changeRecords else { return false }
-            before = .max
         }
-        var next: UInt64?
+        var next: CondensingPass?
         try core.transact {
-            next = try FeedCondensing.condense(before: before ?? .max, count: limits.changeRecordsPerStep, in: &$0)
+            next = try FeedCondensing.condense(
+                begun ?? CondensingPass(), count: limits.changeRecordsPerStep, in: &$0)
         }
         core.condensing.withLock { $0 = next }
         return next != nil

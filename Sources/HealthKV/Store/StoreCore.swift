@@ -66,8 +66,8 @@ final class StoreCore: Sendable {
     let upkeepFailure = Monitor<String?>(nil)
     /// Where the pruning of tombstones continues; `nil` when none is under way.
     let pruning = Monitor<[UInt8]?>(nil)
-    /// The commit before which the condensing of change records continues; `nil` when none is under way.
-    let condensing = Monitor<UInt64?>(nil)
+    /// The condensing of change records that is under way.
+    let condensing = Monitor<CondensingPass?>(nil)
 
     init(folder: String, options: StoreOptions, registry: StoreRegistry, notices: NoticeBoard) throws {
         path = folder

@@ -4,7 +4,6 @@
 /// ```swift
 /// var options = StoreOptions()
 /// options.fileProtection = .completeUntilFirstUserAuthentication
-/// options.isExcludedFromBackup = true
 /// let store = try SampleStore.open(at: folder, options: options)
 /// ```
 public enum FileProtection: String, Sendable, Hashable, CaseIterable {

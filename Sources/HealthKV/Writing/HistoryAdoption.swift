@@ -184,7 +184,7 @@ extension Sample {
     var isEditedImport: Bool { original != nil || !local.isEmpty }
 
     /// Whether a person sees the same measurement.
-    fileprivate func isShown(like other: Sample) -> Bool {
+    package func isShown(like other: Sample) -> Bool {
         (start, end, quantity) == (other.start, other.end, other.quantity) && metadata == other.metadata
     }
 

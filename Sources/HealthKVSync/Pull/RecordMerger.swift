@@ -158,9 +158,7 @@ struct RecordMerger: Sendable {
 
     /// Returns `true` if an edit lies over whatever a merge brought beneath it.
     private func isShownStill(_ held: Sample, in txn: borrowing WriteTransaction) throws -> Bool {
-        guard let shown = try txn.sample(id: held.id) else { return false }
-        return (shown.start, shown.end, shown.quantity) == (held.start, held.end, held.quantity)
-            && shown.metadata == held.metadata
+        try txn.sample(id: held.id)?.isShown(like: held) ?? false
     }
 
     private mutating func noteSkew(_ clock: ChangeClock?) {

@@ -5,13 +5,15 @@ import TestSupport
 
 /// Several processes start on one folder at the same moment. Each creates or opens the store, writes, sometimes puts a
 /// compacted file in its place, closes it and starts over, and kills itself at a random moment. A process that lives
-/// must get the store, or an error that the store is busy. Everything acknowledged must be in the store when all
-/// processes have ended.
+/// must get the store, or an error that the store is busy, which must be rare. Everything acknowledged must be in the
+/// store when all processes have ended.
 enum Openings {
     /// The number of concurrent processes per folder, and the number of deaths before the next folder.
     private static let workers = 4
     private static let deaths = 8
     private static let patience: Duration = .seconds(60)
+    /// Of so many openings that ended with the store or an error, one may have ended with the error that it is busy.
+    private static let openingsPerBusy = 4
 
     private static func options(_ arguments: Arguments) -> SampleStore.Options {
         var options = Vocabulary.options(maintains: false)
@@ -27,6 +29,7 @@ enum Openings {
         let name = try arguments.number("worker", default: 0)
         var generator = SeededGenerator(seed: try arguments.number("seed", default: 1), part: Int(name))
         let journal = try RawFile(try arguments.text("acks"), appends: true)
+        let refusals = try RawFile(try arguments.text("acks") + busySuffix, appends: true)
         let (options, clock, lies) = (options(arguments), ContinuousClock(), arguments.has("lie"))
         var usual: Duration = .milliseconds(4)
         var number = 0
@@ -51,6 +54,7 @@ enum Openings {
                 try store.close()
             } catch let error as StoreError where error.code == .busy {
                 // Other processes are opening the store; try again.
+                try refusals.append("\(name)-\(number)\n")
             }
             if clock.now - began > patience {
                 throw Verdict(loss: .unwritable, detail: "an opening took \(clock.now - began)")
@@ -58,6 +62,9 @@ enum Openings {
             number += 1
         }
     }
+
+    /// What the name of the file of refused openings has beyond that of the acknowledged ones.
+    private static let busySuffix = ".busy"
 
     private static func sample(_ name: String) -> Sample {
         let start = Instant(nanoseconds: Int64(Vocabulary.epoch) * Instant.nanosecondsPerSecond)
@@ -81,7 +88,7 @@ enum Openings {
         let count = Int(try arguments.number("count", default: 200))
         var generator = SeededGenerator(seed: try arguments.number("seed", default: 1))
         let began = ContinuousClock.now
-        var (kills, folders) = (0, 0)
+        var (kills, folders, opened, busy) = (0, 0, 0, 0)
         while kills < count {
             let place = "\(scratch)/openings-\(folders)"
             // Files of an earlier run would acknowledge other samples.
@@ -91,7 +98,8 @@ enum Openings {
                 place: place, seed: generator.next() >> 16, faults: ["lie", "together"].filter(arguments.has))
             do {
                 kills += try run.work(workers, deaths, patience)
-                try judge(place, options(arguments))
+                let ends = try judge(place, options(arguments))
+                (opened, busy) = (opened + ends.opened, busy + ends.busy)
             } catch {
                 // Keep the folder for inspection.
                 print("openings kills \(kills) folders \(folders) failed 1")
@@ -102,16 +110,26 @@ enum Openings {
             folders += 1
         }
         let seconds = (ContinuousClock.now - began) / .seconds(1)
-        print("openings kills \(kills) folders \(folders) failed 0 rate \(Int(Double(kills) / max(seconds, 0.001)))")
+        let isPatient = busy * openingsPerBusy <= opened + busy
+        print(
+            "openings kills \(kills) folders \(folders) opened \(opened) busy \(busy) failed \(isPatient ? 0 : 1) "
+                + "rate \(Int(Double(kills) / max(seconds, 0.001)))")
+        guard isPatient else {
+            complain("of \(opened + busy) openings, \(busy) ended with the error that the store is busy")
+            exit(1)
+        }
     }
 
-    private static func judge(_ place: String, _ options: SampleStore.Options) throws {
+    /// Returns how many openings ended with the store, and how many with the error that it is busy.
+    private static func judge(_ place: String, _ options: SampleStore.Options) throws -> (opened: Int, busy: Int) {
         let store = try SampleStore.open(at: place + "/store", options: options)
         let found = try store.read { Set(try $0.samples(of: .stepCount).compactMap(\.syncIdentifier)) }
         let report = try store.check()
         try store.close()
-        let told = try RawFile.bytes(of: place + "/acks")
-        let acknowledged = String(decoding: told, as: UTF8.self).split(separator: "\n").map(String.init)
+        func lines(_ path: String) throws -> [String] {
+            String(decoding: try RawFile.bytes(of: path), as: UTF8.self).split(separator: "\n").map(String.init)
+        }
+        let acknowledged = try lines(place + "/acks")
         let lost = acknowledged.filter { !found.contains($0) }
         guard lost.isEmpty else {
             throw Verdict(loss: .lost, detail: "\(lost.count) of \(acknowledged.count) are lost")
@@ -120,6 +138,7 @@ enum Openings {
         let names = try FileManager.default.contentsOfDirectory(atPath: place + "/store").sorted()
         let own: Set = ["data.mdb", "lock.mdb", "closed.stamp", "data.journal"]
         guard own.isSuperset(of: names) else { throw Verdict(loss: .half, detail: "the folder holds \(names)") }
+        return (acknowledged.count, try lines(place + "/acks" + busySuffix).count)
     }
 }
 

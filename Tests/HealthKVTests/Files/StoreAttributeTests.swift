@@ -41,7 +41,6 @@ import Testing
         let recorder = Recorder()
         var options = recorder.options()
         options.fileProtection = .completeUntilFirstUserAuthentication
-        options.isExcludedFromBackup = true
         let store = try SampleStore.open(at: recorder.path, options: options)
         let (protected, path) = (StoreAttribute.protection(.completeUntilFirstUserAuthentication), recorder.path)
         let calls = recorder.take()
@@ -62,9 +61,10 @@ import Testing
     )
     func laterOpening() throws {
         let recorder = Recorder()
-        try SampleStore.open(at: recorder.path, options: recorder.options()).close()
-        #expect(recorder.take() == [])
         var options = recorder.options()
+        options.isExcludedFromBackup = nil
+        try SampleStore.open(at: recorder.path, options: options).close()
+        #expect(recorder.take() == [])
         options.isExcludedFromBackup = false
         try SampleStore.open(at: recorder.path, options: options).close()
         #expect(
@@ -81,10 +81,10 @@ import Testing
     func readOnly() throws {
         let recorder = Recorder()
         try SampleStore.open(at: recorder.path, options: recorder.options()).close()
+        _ = recorder.take()
         var options = recorder.options()
         options.readOnly = true
         options.fileProtection = .complete
-        options.isExcludedFromBackup = true
         let store = try SampleStore.open(at: recorder.path, options: options)
         #expect(try store.read { try $0.count() } == 0)
         try store.close()
@@ -96,7 +96,6 @@ import Testing
         let recorder = Recorder()
         var options = recorder.options()
         options.fileProtection = .completeUnlessOpen
-        options.isExcludedFromBackup = true
         let store = try SampleStore.open(at: recorder.path, options: options)
         try store.add(10, day: 0)
         for copy in [store.backup, store.compact] {
@@ -122,7 +121,6 @@ import Testing
     func refused() throws {
         let (recorder, told) = (Recorder(), Monitor<[StoreNotice]>([]))
         var options = recorder.options(failing: true)
-        options.isExcludedFromBackup = true
         options.onNotice = { notice in told.withLock { $0.append(notice) } }
         let store = try SampleStore.open(at: recorder.path, options: options)
         let notices = told.withLock { $0 }.filter { $0.code == .attribute }

@@ -49,6 +49,51 @@ struct FeedCondensingTests {
         }
     }
 
+    @Test("A store that is written one sample at a time takes at most 50 bytes a sample after upkeep")
+    func bytesOfSingleWrites() throws {
+        let count = 12_000
+        try withStore { store throws in
+            var generator = SeededGenerator(seed: 25)
+            var second = 0
+            for index in 0..<count {
+                second += generator.number(60..<900)
+                let type: SampleType = index % 4 == 0 ? .heartRate : .stepCount
+                let unit: HealthUnit = index % 4 == 0 ? .countPerMinute : .count
+                try store.save(Sample(type, Double(generator.number(40..<180)), unit, at: .day(0, second)))
+                if index % 3_000 == 0 { while try store.maintain() {} }
+            }
+            while try store.maintain() {}
+            #expect(try store.feed(since: nil).count == count)
+            let bytes = Double(try store.info().liveBytes) / Double(count)
+            #expect(bytes <= 50, "\(bytes) bytes a sample")
+            #expect(try store.check().isClean)
+        }
+    }
+
+    @Test("Records of samples that were saved while the feed was condensed are condensed, too")
+    func savedDuringPass() throws {
+        var options = tightOptions()
+        (options.limits.changeRecordsPerStep, options.limits.changeRecords) = (64, 32)
+        try withStore(options: options) { store throws in
+            func save(_ seconds: Range<Int>) throws {
+                for second in seconds { try store.save(Sample(.stepCount, 1, .count, at: .day(0, second))) }
+            }
+            try save(0..<500)
+            while try store.maintain() {}
+            try save(500..<1_000)
+            let isBegun = try store.core.onWriter { [core = store.core] in
+                try core.transact { _ in }
+                return try FeedCondensing.step(in: core)
+            }
+            #expect(isBegun, "the control: a walk has begun and has more to look at")
+            try save(1_000..<4_000)
+            while try store.maintain() {}
+            #expect(try records(store) < 400)
+            #expect(try store.feed(since: nil).count == 4_000)
+            try store.expectClean()
+        }
+    }
+
     @Test("Samples that were saved one by one share a few records, and any reader is told each of them once, in order")
     func shared() throws {
         var options = tightOptions()

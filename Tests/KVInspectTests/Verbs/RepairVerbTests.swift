@@ -88,7 +88,7 @@ struct RepairVerbTests {
         #expect(try bench.run("repair", "A store", "--output", "").code == 64)
     }
 
-    @Test("Samples in whose columns a bit was set right are told by type") func mended() throws {
+    @Test("Samples in whose columns a bit was set right are told by type and time") func mended() throws {
         let file = URL(fileURLWithPath: bench.path("A store/data.mdb"))
         let whole = try Data(contentsOf: file)
         let pages = try bench.run("pages", "A store", "--table", "details", "--format", "jsonl").lines()
@@ -99,7 +99,9 @@ struct RepairVerbTests {
             bytes[(page + 1) * 4_096 - 300] ^= 4
             try bytes.write(to: file)
             let run = try bench.run("repair", "A store", "--dry-run")
-            if run.code == 3, run.output.contains("mended: 300 of stepCount\n") { told += 1 }
+            if run.code == 3, run.output.contains("mended: 300 of stepCount, from 2024-05-01 to 2024-05-01\n") {
+                told += 1
+            }
         }
         #expect(told > 0)
     }

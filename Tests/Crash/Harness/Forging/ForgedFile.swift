@@ -39,10 +39,15 @@ struct ForgedFile {
         try? store.close()
         outcomes.finish(.closing)
         // Opening again reads the results of the writes.
-        guard generator.chance(percent: 25), let store = open(.reopening) else { return }
-        outcomes.attempt(.reopening) { _ = try store.read { try $0.types() } }
-        try? store.close()
+        guard generator.chance(percent: 25) else { return }
+        if let store = open(.reopening) {
+            outcomes.attempt(.reopening) { _ = try store.read { try $0.types() } }
+            try? store.close()
+        }
         outcomes.finish(.reopening)
+        guard generator.chance(percent: 20) else { return }
+        outcomes.attempt(.salvaging) { try SampleStore.withSalvaged(at: folder) { _, _ in } }
+        outcomes.finish(.salvaging)
     }
 
     private mutating func open(_ step: ForgedOutcomes.Step) -> SampleStore? {
@@ -98,6 +103,8 @@ struct ForgedFile {
         each { _ = try $0.latest(of: $1) }
         each { _ = try $0.first(of: $1) }
         readStatistics(each)
+        readInsights(each)
+        readViews(each, ask)
         ask { _ = try $0.types() }
         ask { _ = try $0.sources() }
         ask { _ = try $0.sourceCounts() }
@@ -141,6 +148,57 @@ struct ForgedFile {
             for peer in ForgingBase.peers {
                 _ = try txn.totals(of: type, peer: peer)
                 _ = try txn.compareTotals(of: type, peer: peer)
+            }
+        }
+    }
+
+    /// What is computed from the samples of a type.
+    private func readInsights(_ each: ((borrowing ReadTransaction, SampleType) throws -> Void) -> Void) {
+        let (from, middle) = (Vocabulary.middle - 86_400_000_000_000, Vocabulary.middle)
+        let ended = TimeRange(from: from, to: middle)
+        let begun = TimeRange(from: middle, to: middle + 86_400_000_000_000)
+        each { _ = try $0.distribution(SampleQuery($1)).percentile(50) }
+        each { _ = try $0.trend(SampleQuery($1)) }
+        each { _ = try $0.timeInBands(SampleQuery($1), borders: [1, 50]) }
+        each {
+            _ = try $0.rhythm(StatisticsQuery($1, by: .hour, calendar: ForgedFile.calendar), of: .hourOfDay)
+        }
+        each { _ = try $0.comparison(of: $1, ended, with: begun) }
+        each { _ = try $0.travelDays(of: $1, fallback: ForgedFile.calendar.timeZone) }
+        each { txn, type in
+            try txn.forEachStatistics(StatisticsQuery(type, by: .week, calendar: ForgedFile.calendar)) { _ in }
+        }
+        each { _ = try $0.series($1).largestTriangles(20) }
+    }
+
+    /// Pages, filters and what apps show.
+    private func readViews(
+        _ each: ((borrowing ReadTransaction, SampleType) throws -> Void) -> Void,
+        _ ask: ((borrowing ReadTransaction) throws -> Void) -> Void
+    ) {
+        each { txn, type in
+            for sort in [SampleSort.time, .value] {
+                let query = SampleQuery(type, order: .descending, by: sort)
+                var (page, left) = (try txn.page(query, size: 20), 100)
+                while left > 0, let place = page.next {
+                    page = try txn.page(query, size: 20, after: place)
+                    left -= 1
+                }
+            }
+        }
+        each { _ = try $0.count(SampleQuery($1, where: .value(in: 1...50, $1.canonicalUnit ?? .count))) }
+        each { _ = try $0.samples(SampleQuery($1, source: Vocabulary.ownSource.identity)) }
+        ask { _ = try $0.meals(from: .distantPast, to: .distantFuture) }
+        ask { _ = try $0.nutrition(from: .distantPast, to: .distantFuture, calendar: ForgedFile.calendar) }
+        ask { _ = try $0.today(at: Vocabulary.middle, calendar: ForgedFile.calendar) }
+        ask { _ = try $0.weightTrend(calendar: ForgedFile.calendar) }
+        ask {
+            _ = try $0.dailySteps(from: "2023-04-01", to: "2023-04-30", calendar: ForgedFile.calendar, source: "all")
+        }
+        for id in names.ids.prefix(3) {
+            ask { txn in
+                if let sample = try txn.sample(id: id) { _ = try txn.routes(of: sample) }
+                _ = try txn.isChanged(id: id, since: txn.currentToken)
             }
         }
     }
@@ -204,6 +262,7 @@ struct ForgedFile {
         merged.version = 5
         merged.modified = ChangeClock(time: ForgingBase.now, replica: 7)
         let peerSample = merged
+        let commit = UInt64(generator.number(1..<40))
         let deletion = DeletedSample(
             id: ids[1], type: sample.type, source: sample.source.identity, syncIdentifier: nil, version: 9,
             modified: ChangeClock(time: ForgingBase.now, replica: 9))
@@ -222,6 +281,11 @@ struct ForgedFile {
             { _ = try $0.hide(id: ids[2]) },
             { _ = try $0.unhide(id: ids[2]) },
             { _ = try $0.undelete(id: deleted) },
+            { _ = try $0.undo(commit: commit) },
+            { txn in
+                let token = try txn.recordingUndo { _ = try $0.save(sample) }
+                _ = try txn.undo(token)
+            },
             { _ = try $0.purge(id: ids[1]) },
             { _ = try $0.delete(.group("meal.1")) },
             { _ = try $0.delete(.range(of: type, to: Vocabulary.middle)) },

@@ -5,7 +5,7 @@ import HealthKV
 final class ForgedOutcomes {
     /// The kinds of work, in the order of reports.
     enum Step: String, CaseIterable {
-        case opening, reading, writing, upkeep, checking, closing, reopening
+        case opening, reading, writing, upkeep, checking, closing, reopening, salvaging
     }
 
     private var codes: [Step: Set<String>] = [:]
