@@ -86,14 +86,15 @@ public struct HealthExport: Sendable {
         }
         if name.hasSuffix(".ndjson") {
             let sink = try FileSink(path)
-            var report = HealthExportReport()
-            (report.samples, report.charactersLost) = try store.blockingRead { transaction in
+            var bytes = 0
+            var report = try store.blockingRead { transaction in
                 try writeObservations(transaction, nil, HealthExport.observationsOfPage) { bundle, count in
                     try sink.write(bundle + [0x0A])
-                    report.bytes += bundle.count + 1
+                    bytes += bundle.count + 1
                     try progress(count)
                 }
             }
+            report.bytes = bytes
             try sink.finish()
             return report
         }
@@ -123,20 +124,28 @@ public struct HealthExport: Sendable {
         of store: SampleStore, subject: String? = nil, pageSize: Int = HealthExport.observationsOfPage,
         _ body: ([UInt8]) throws -> Void
     ) throws -> Int {
-        try store.blockingRead { try writeObservations($0, subject, pageSize) { bundle, _ in try body(bundle) } }.count
+        try store.blockingRead { try writeObservations($0, subject, pageSize) { bundle, _ in try body(bundle) } }
+            .samples
     }
 
     /// Calls `body` with each bundle and how many Observations there are up to its end. Returns how many there were,
-    /// and how many characters were left out of their texts.
+    /// and what they have no place for.
     private func writeObservations(
         _ transaction: borrowing ReadTransaction, _ subject: String?, _ pageSize: Int,
         _ body: ([UInt8], Int) throws -> Void
-    ) throws -> (count: Int, charactersLost: Int) {
+    ) throws -> HealthExportReport {
         var writer = ObservationWriter(offset: secondsFromGMT, subject: subject, pageSize: pageSize)
-        // A route has no form as an Observation.
-        try forEachSample(in: transaction, besides: .workoutRoute) { sample in
-            // Its members stand for it.
-            if sample.type.kind == .correlation { return }
+        try forEachSample(in: transaction) { sample in
+            if sample.type == .workoutRoute { return writer.countLost() }
+            if sample.type.kind == .correlation {
+                // A panel says that its two values belong together.
+                let members = try sample.group.map {
+                    try transaction.samples(group: $0, source: sample.source.identity)
+                }
+                let first = members?.first { $0.type == .bloodPressureSystolic }
+                if let first, try bloodPressure(of: first, in: transaction) != nil { return }
+                return writer.pass(correlation: sample)
+            }
             if let panel = try bloodPressure(of: sample, in: transaction) {
                 // The panel stands where its systolic value does.
                 if panel.systolic.id == sample.id {
@@ -145,10 +154,10 @@ public struct HealthExport: Sendable {
             } else {
                 writer.append(sample)
             }
-            if writer.isFull, let bundle = try writer.take() { try body(bundle, writer.count) }
+            if writer.isFull, let bundle = try writer.take() { try body(bundle, writer.report.samples) }
         }
-        if let bundle = try writer.take() { try body(bundle, writer.count) }
-        return (writer.count, writer.charactersLost)
+        if let bundle = try writer.take() { try body(bundle, writer.report.samples) }
+        return writer.report
     }
 
     /// Returns both values of the blood pressure to which a sample belongs; `nil` if it belongs to none that has
@@ -288,7 +297,7 @@ public struct HealthExport: Sendable {
 }
 
 /// Samples that belong together.
-private struct SampleGroup: Hashable {
+struct SampleGroup: Hashable {
     let name: String
     let source: SourceIdentity
 }

@@ -13,10 +13,9 @@ struct ObservationWriter {
     private let pageSize: Int
     private let encoder = JSONEncoder()
     private var page: [ObservationBundle.Entry] = []
-    /// How many characters were left out: those that a text of FHIR must not have.
-    private(set) var charactersLost = 0
-    /// How many Observations were appended.
-    private(set) var count = 0
+    /// How many Observations were appended, and what they have no place for.
+    private(set) var report = HealthExportReport()
+    private var groups: Set<SampleGroup> = []
 
     init(offset: Int, subject: String?, pageSize: Int) {
         precondition(pageSize > 0, "a bundle has at least one Observation")
@@ -52,6 +51,38 @@ struct ObservationWriter {
         }
         if let workout = sample.workout { observation.component = ObservationWriter.components(of: workout) }
         append(observation)
+        countGroupLost(of: sample)
+    }
+
+    /// Counts a correlation, whose members stand for it. Nothing says any more that they belong together.
+    mutating func pass(correlation sample: Sample) {
+        if !ObservationWriter.isWhole(sample) { report.detailsLost += 1 }
+        countGroupLost(of: sample)
+        if sample.group == nil { report.groupsLost += 1 }
+    }
+
+    /// Counts a sample that has no form as an Observation.
+    mutating func countLost() { report.detailsLost += 1 }
+
+    private mutating func countGroupLost(of sample: Sample) {
+        guard let name = sample.group else { return }
+        let group = SampleGroup(name: name, source: sample.source.identity)
+        if groups.insert(group).inserted { report.groupsLost += 1 }
+    }
+
+    /// Whether an Observation has a place for everything that a sample has, apart from its group.
+    private static func isWhole(_ sample: Sample) -> Bool {
+        let source = sample.source
+        // A sample that was given no sync identifier has its id as one.
+        let hasOwnName = sample.syncIdentifier.map { $0 != sample.id.description } ?? false
+        guard sample.metadata.isEmpty, !hasOwnName, sample.version <= 1, sample.timeZone == nil, sample.local.isEmpty,
+            sample.count == 1, sample.original == nil, sample.reversion == nil,
+            source.bundle.isEmpty, source.version == nil, source.product == nil, source.system == nil
+        else { return false }
+        if let workout = sample.workout {
+            guard workout.events.isEmpty, workout.activities.isEmpty, workout.statistics.isEmpty else { return false }
+        }
+        return sample.device?.fields.dropFirst().allSatisfy { $0 == nil } ?? true
     }
 
     /// Appends both values of a blood pressure as one panel.
@@ -64,10 +95,11 @@ struct ObservationWriter {
                 valueQuantity: ObservationWriter.amount(sample.quantity))
         }
         append(panel)
+        if !ObservationWriter.isWhole(diastolic) { report.detailsLost += 1 }
     }
 
     private mutating func append(_ observation: Observation) {
-        count += 1
+        report.samples += 1
         page.append(ObservationBundle.Entry(fullUrl: "urn:uuid:\(observation.id)", resource: observation))
     }
 
@@ -88,6 +120,7 @@ struct ObservationWriter {
         observation.issued = (sample.modified?.time).map { line.timestamp($0) }
         let device = text(sample.device?.name.map { "\($0) (\(sample.source.name))" } ?? sample.source.name)
         observation.device = device.isEmpty ? nil : Observation.Reference(display: device)
+        if !ObservationWriter.isWhole(sample) { report.detailsLost += 1 }
         return observation
     }
 
@@ -98,7 +131,7 @@ struct ObservationWriter {
         }
         if text.unicodeScalars.allSatisfy(isLegal) { return text }
         let legal = String(String.UnicodeScalarView(text.unicodeScalars.filter(isLegal)))
-        charactersLost += text.unicodeScalars.count - legal.unicodeScalars.count
+        report.charactersLost += text.unicodeScalars.count - legal.unicodeScalars.count
         return legal
     }
 

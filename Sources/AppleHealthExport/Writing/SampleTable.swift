@@ -13,7 +13,13 @@ struct SampleTable {
         "sync_identifier", "version", "group", "metadata",
     ])
     private var bytes: [UInt8] = []
-    private(set) var report = HealthExportReport()
+    private(set) var report = SampleTable.empty
+
+    private static var empty: HealthExportReport {
+        var report = HealthExportReport()
+        report.bytes = head.count
+        return report
+    }
 
     var isFull: Bool { bytes.count > 1 << 18 }
 

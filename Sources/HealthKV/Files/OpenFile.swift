@@ -45,7 +45,6 @@ final class OpenFile: Sendable {
     private struct SeenJournal {
         var known: JournaledCommits?
         var file: JournalFile?
-        var begunAt = ContinuousClock.now
         var grewAt = ContinuousClock.now
         /// Whether a frame is being written.
         var isHeld = false
@@ -181,7 +180,6 @@ final class OpenFile: Sendable {
             if let known = journal.known, (known.transaction, known.last) > (found.transaction, found.last) { return }
             let count = journal.known?.count ?? 0
             if found.count > count { journal.grewAt = .now }
-            if count == 0 || found.count < count { journal.begunAt = .now }
             journal.known = found
         }
     }
@@ -189,10 +187,8 @@ final class OpenFile: Sendable {
     /// While a frame is being written, readers of this process see the journal without it.
     func holdJournal(_ isHeld: Bool) { journal.withLock { $0.isHeld = isHeld } }
 
-    /// When the journal began and when it last grew, as far as this process has seen; `nil` if it is empty.
-    var journalTimes: (begun: ContinuousClock.Instant, grew: ContinuousClock.Instant)? {
-        journal.withLock { $0.known?.layer == nil ? nil : ($0.begunAt, $0.grewAt) }
-    }
+    /// When the journal last grew, as far as this process has seen; `nil` if it is empty.
+    var journalGrew: ContinuousClock.Instant? { journal.withLock { $0.known?.layer == nil ? nil : $0.grewAt } }
 
     /// Forgets the journal that a commit has moved into the tables.
     func forgetJournal() { journal.withLock { $0.known = nil } }

@@ -51,21 +51,23 @@ enum FeedCondensing {
     ///
     /// Commits that every registered reader has passed do not need a record each: the next record that is kept leads to
     /// their rows, too, since rows carry their commits. If that makes too many chunks to search, a new record begins.
+    ///
+    /// - Parameter recent: how many of the newest records stay separate. Unregistered readers are near them, and
+    ///   receive exact changes.
     static func condense(
-        _ pass: CondensingPass, count: Int, in txn: inout WriteTransaction
+        _ pass: CondensingPass, count: Int, recent: Int, in txn: inout WriteTransaction
     ) throws -> CondensingPass? {
         let (records, rest) = try ChangeLog.records(before: pass.end, count: count, in: txn.snapshot)
         var left = pass.left
         var next = rest
         let checkpoints = try FeedCondensing.checkpoints(in: txn)
-        // The newest records stay separate: unregistered readers are near them, and receive exact changes.
-        let shared = try min(seenByAll(in: txn), ChangeLog.commit(ofRecord: count, in: txn.snapshot))
+        let shared = try min(seenByAll(in: txn), ChangeLog.commit(ofRecord: recent, in: txn.snapshot))
         var departures: Set<Departure> = []
         var carrier: CarrierRecord?
         var looked = 0
         for (index, record) in records.enumerated() {
             // Writers wait for this step, so it ends after a bounded amount of work.
-            if looked > FeedCondensing.lookedAtPerStep {
+            if looked > max(FeedCondensing.lookedAtPerStep, 4 * count) {
                 next = records[index - 1].commit
                 break
             }
@@ -150,6 +152,8 @@ enum FeedCondensing {
 
     /// The chunks and deletions that one step may examine before it stops at the next record: a few milliseconds.
     private static let lookedAtPerStep = 1_000
+    /// The records that one step may examine while many wait.
+    private static let mostPerStep = 4_096
 
     /// Returns the last commit that every registered reader of the feed has passed.
     private static func seenByAll(in txn: borrowing WriteTransaction) throws -> UInt64 {
@@ -224,23 +228,23 @@ enum FeedCondensing {
 
 extension FeedCondensing {
     /// Examines some change records, from the newest to the oldest, and removes those that no reader needs any more.
-    /// Returns `true` if more remain to be examined.
+    /// Returns `false` if no walk is due: one that has just ended may have left many that came meanwhile.
     static func step(in core: StoreCore) throws -> Bool {
         let limits = core.options.limits
         let begun = core.condensing.withLock { $0 }
-        if begun == nil {
-            let (records, left) = try core.read {
-                (try ChangeLog.count(in: $0.snapshot), try CondensedFeed.read($0.snapshot))
-            }
-            guard records >= 2 * left + limits.changeRecords else { return false }
+        let (records, left) = try core.read {
+            (try ChangeLog.count(in: $0.snapshot), try CondensedFeed.read($0.snapshot))
         }
+        guard begun != nil || records >= 2 * left + limits.changeRecords else { return false }
+        // While writes come without a pause there are few steps: the more records wait, the more each one examines.
+        let most = max(limits.changeRecordsPerStep, min(records / 8, FeedCondensing.mostPerStep))
         var next: CondensingPass?
         try core.transact {
             next = try FeedCondensing.condense(
-                begun ?? CondensingPass(), count: limits.changeRecordsPerStep, in: &$0)
+                begun ?? CondensingPass(), count: most, recent: limits.changeRecordsPerStep, in: &$0)
         }
         core.condensing.withLock { $0 = next }
-        return next != nil
+        return true
     }
 }
 

@@ -170,19 +170,12 @@ extension StoreCore {
         }
     }
 
-    /// How long upkeep still waits for further commits, because those in the journal are few and the last is recent;
-    /// `nil` if it does not wait. While commits come steadily it waits for a second at most.
+    /// How long upkeep still waits for further commits; `nil` if it does not wait.
     var pauseBeforeUpkeep: Duration? {
-        let journaled = file.journaledCommits
-        guard journaled < options.limits.journaledCommits, let times = file.journalTimes,
-            times.begun.duration(to: .now) < StoreCore.longestPause
-        else { return nil }
-        let passed = times.grew.duration(to: .now)
-        return passed < StoreCore.upkeepPause ? StoreCore.upkeepPause - passed : nil
+        let mayGrow = file.journaledCommits < options.limits.journaledCommits
+        let lastCommit = mayGrow ? file.journalGrew : nil
+        return upkeepTurn.withLock { $0.pause(after: lastCommit) }
     }
-
-    private static let longestPause = Duration.seconds(1)
-    private static let upkeepPause = SummaryBacklog.pause
 
     /// Runs a step of upkeep that no caller waits for. Posts a notice when it fails, once for each reason.
     private func maintainIdly() -> WriterThread.IdleWork {

@@ -62,6 +62,7 @@ final class StoreCore: Sendable {
     let filters = IdentityFilters()
     /// Hours that wait to be summarized.
     let backlog = Monitor(SummaryBacklog())
+    let upkeepTurn = Monitor(UpkeepTurn())
     /// Why upkeep last failed; `nil` if it did not.
     let upkeepFailure = Monitor<String?>(nil)
     /// Where the pruning of tombstones continues; `nil` when none is under way.

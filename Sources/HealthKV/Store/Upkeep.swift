@@ -55,6 +55,7 @@ enum Upkeep {
     /// - Parameter waits: Whether to postpone work that is better done when nothing is being written.
     static func maintainStep(waits: Bool, in core: StoreCore) throws -> WriterThread.IdleWork {
         guard !core.isPoisoned.load(ordering: .acquiring) else { return .none }
+        let condensesFirst = core.upkeepTurn.withLock { $0.takeStep() }
         let header = try core.read { $0.context.state.header }
         if header.intents > 0 {
             // A mass operation writes out the links of the samples that it removes. Packing in between keeps their
@@ -64,13 +65,15 @@ enum Upkeep {
             return .more
         }
         if try pruneStep(header, in: core) { return .more }
-        if try FeedCondensing.step(in: core) { return .more }
+        if condensesFirst, try FeedCondensing.step(in: core) { return .more }
+        var work = WriterThread.IdleWork.none
         do {
-            return try addingStep(header, waits: waits, in: core)
+            work = try addingStep(header, waits: waits, in: core)
         } catch let error as StoreError where error.code == .full {
             // The remaining room is reserved for deletions.
-            return .none
         }
+        if case .more = work { return work }
+        return try !condensesFirst && FeedCondensing.step(in: core) ? .more : work
     }
 
     /// Continues the oldest mass operation. Takes smaller steps if the remaining room is too small for a whole one.

@@ -124,6 +124,28 @@ struct ObservationTests {
         #expect(report.samples == 1 && report.charactersLost == 2)
     }
 
+    @Test("What an Observation has no place for is counted: metadata, notes, groups, routes")
+    func losses() throws {
+        let source = Source(name: "Scale")
+        let plain = Sample(.stepCount, 5, .count, at: Instant(nanoseconds: 0), source: source)
+        var noted = Sample(.stepCount, 6, .count, at: Instant(nanoseconds: 1), source: source)
+        noted.metadata = ["meal": .string("lunch")]
+        let pressures = [SampleType.bloodPressureSystolic, .bloodPressureDiastolic].map {
+            Sample($0, 100, .millimeterOfMercury, at: Instant(nanoseconds: 2), source: source)
+        }
+        let nutrients = [SampleType.dietaryProtein, .dietaryFatTotal].map {
+            Sample($0, 3, .gram, at: Instant(nanoseconds: 3), source: source)
+        }
+        let tagged = noted
+        try bench.store.write { txn in
+            try txn.save([plain, tagged])
+            try txn.save(group: "pressure", pressures)
+            try txn.save(group: "meal", nutrients)
+        }
+        let report = try HealthExport().write(bench.store, to: bench.folder.path + "/a.ndjson")
+        #expect(report.samples == 5 && report.detailsLost == 1 && report.groupsLost == 1, "\(report)")
+    }
+
     @Test("Pages have the size that was asked for, filters hold, and the same store gives the same bytes")
     func pages() throws {
         try bench.take((1...25).flatMap { [Export.weight("7\($0 % 10).5", day: $0), Export.steps("9", day: $0)] })

@@ -51,8 +51,12 @@ struct FeedCondensingTests {
 
     @Test("A store that is written one sample at a time takes at most 50 bytes a sample after upkeep")
     func bytesOfSingleWrites() throws {
-        let count = 12_000
-        try withStore { store throws in
+        // What upkeep leaves for later is in proportion to the samples, as the limits of an app are to a million.
+        let count = 6_000
+        var options = SampleStore.Options()
+        (options.limits.recentEntries, options.limits.changeRecords) = (64, 16)
+        (options.limits.changeRecordsPerStep, options.limits.journaledCommits) = (16, 64)
+        try withStore(options: options) { store throws in
             var generator = SeededGenerator(seed: 25)
             var second = 0
             for index in 0..<count {

@@ -14,6 +14,13 @@
             _ arguments: String..., columns: Int, rows: Int = 24, environment: [String: String] = [:],
             keys: [(seen: String, text: String)] = []
         ) throws -> ToolRun {
+            try runInTerminal(arguments, columns: columns, rows: rows, environment: environment, keys: keys)
+        }
+
+        func runInTerminal(
+            _ arguments: [String], columns: Int, rows: Int = 24, environment: [String: String] = [:],
+            keys: [(seen: String, text: String)] = []
+        ) throws -> ToolRun {
             let words = ([Workbench.tool.path] + arguments).map { "'\($0)'" }.joined(separator: " ")
             let command = "stty -echo -onlcr cols \(columns) rows \(rows); exec \(words)"
             let process = try prepare(

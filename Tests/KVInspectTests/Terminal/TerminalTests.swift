@@ -47,6 +47,22 @@
             #expect(columns < 80 || types.contains("bodyMass") && types.contains("stepCount"), "\(types)")
         }
 
+        @Test("On a terminal of 80 columns the day of a time is whole") func days() throws {
+            for words in [["scan", "S", "--type", "stepCount", "--tz", "UTC"], ["types", "S"], ["changes", "S"]] {
+                let whole = try bench.run(words + ["--format", "csv"], input: nil).output
+                let days = Set(whole.matches(of: /\d{4}-\d\d-\d\d/).map { String($0.output) })
+                let run = try bench.runInTerminal(words, columns: 80)
+                #expect(days.allSatisfy { run.output.contains($0) }, "\(words) \(days): \(run.output)")
+            }
+        }
+
+        @Test("A line that replaces itself is narrower than the terminal, however narrow that is")
+        func narrowBar() {
+            for columns in [1, 20, 100] {
+                #expect(Console(environment: ["COLUMNS": "\(columns)"]).barWidth == max(1, columns - 1))
+            }
+        }
+
         @Test("The heading is bold, unless NO_COLOR is set or the terminal is dumb")
         func style() throws {
             #expect(try bench.runInTerminal("types", "S", columns: 80).output.contains("\u{1B}[1m"))

@@ -113,6 +113,28 @@ struct CheckTests {
         try bytes.write(to: file)
         #expect(try bench.run("check", "S", "--type", "stepCount").code == 2)
         #expect(try bench.run("check", "S", "--from", "2019-01-01").code == 2)
+        #expect(try bench.run("check", "S", "--table", "links").code == 0)
+    }
+
+    @Test("Damage that may hide any table is shown with each, but not that of one meta page")
+    func hiddenTables() throws {
+        let main = try #require(
+            try bench.run("pages", "S", "--table", "<main>", "--format", "jsonl").lines()
+                .first { $0["depth"] as? Int == 1 }?["page"] as? Int)
+        let file = URL(fileURLWithPath: bench.path("S/data.mdb"))
+        let whole = try Data(contentsOf: file)
+        func check(zeroing pages: [Int]) throws -> ToolRun {
+            var bytes = whole
+            for page in pages {
+                bytes.replaceSubrange(page * 4_096..<(page + 1) * 4_096, with: Data(count: 4_096))
+            }
+            try bytes.write(to: file)
+            return try bench.run("check", "S", "--table", "links")
+        }
+        #expect(try check(zeroing: [main]).code == 2)
+        #expect(try check(zeroing: [0, 1]).code == 2)
+        #expect(try check(zeroing: [0]).code == 0)
+        #expect(try check(zeroing: []).code == 0)
     }
 
     @Test("An unknown type is refused with near names") func unknownType() throws {

@@ -76,5 +76,7 @@ struct ExportTests {
         }
         let run = try bench.run("export", "S", "o.csv", "--format", "json")
         #expect(try run.code == 0 && run.json()["details_lost"] as? Int == 1)
+        let size = try Data(contentsOf: URL(fileURLWithPath: bench.path("o.csv"))).count
+        #expect(try run.json()["bytes"] as? Int == size && run.json()["file_bytes"] as? Int == size)
     }
 }

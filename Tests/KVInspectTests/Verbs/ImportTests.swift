@@ -135,6 +135,8 @@ struct ImportTests {
         #expect(try skipped("--types", "bodyMass") == 1)
         #expect(try skipped("--types", "bodyMass,stepCount") == 0)
         #expect(try skipped("--source", "Scale") == 1)
+        let none = try bench.run("import", "S-none", "export.xml", "--source", "Scael")
+        #expect(none.code == 0 && none.errors.contains("of the source 'Scael'"), "\(none.errors)")
         #expect(try skipped("--from", "2024-07-02", "--tz", "UTC") == 2)
         #expect(try skipped("--to", "2024-07-02", "--tz", "UTC") == 0)
         #expect(try bench.run("import", "S", "export.xml", "--types", "bodyMass,").code == 64)

@@ -300,6 +300,16 @@ struct LoadTests {
         #expect(try skipped.code == 5 && skipped.json()["bad"] as? Int == 1)
     }
 
+    @Test("A type that Apple Health does not have is named when a store gets it, with near names") func newType() throws
+    {
+        let line = #"{"type":"stepCuont","start":"2024-05-01T08:00:00Z","value":1,"unit":"count"}"#
+        let run = try bench.run("load", "N", input: line)
+        #expect(run.errors.contains("The type 'stepCuont' is new"), "\(run.errors)")
+        #expect(run.errors.contains("Did you mean 'stepCount'?"), "\(run.errors)")
+        #expect(try !bench.run("load", "N", input: line).errors.contains("is new"))
+        #expect(try !bench.run("load", "M", input: Fixture.lines).errors.contains("is new"))
+    }
+
     @Test("A source without a name is not met as one") func emptySource() throws {
         let line = #"{"type":"stepCount","start":"2024-05-31","value":12,"unit":"count","source":"%"}"#
         try bench.load("S", line.replacing("%", with: "") + "\n" + line.replacing("%", with: "A"))

@@ -67,11 +67,17 @@ struct StatsTests {
         #expect(weights[0]["unit"] as? String == "g" && weights[0]["count"] as? Int == 1)
     }
 
+    @Test("A priority with a source that the store has not is refused with near names")
+    func unknownPriority() throws {
+        let run = try bench.run("stats", "S", "--type", "stepCount", "--priority", "Phon")
+        #expect(run.code == 1 && run.output.isEmpty && run.errors.contains("Did you mean 'Phone'"), "\(run.errors)")
+    }
+
     @Test("Meaningless combinations of options are wrong usage")
     func usage() throws {
         for words in [
             ["--type", "bodyMass", "--unmerged"], ["--type", "stepCount", "--by", "fortnight"], [],
-            ["--type", "stepCount", "--unit", "kg"], ["--type", "stepCount", "--priority", "Nobody"],
+            ["--type", "stepCount", "--unit", "kg"],
             ["--type", "stepCount", "--tz", "Nowhere/Land"], ["--type", "bodyMass", "--priority", "Phone"],
         ] {
             let run = try bench.run(["stats", "S"] + words, input: nil)

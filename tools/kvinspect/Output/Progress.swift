@@ -20,7 +20,7 @@ final class Progress {
         self.total = total
         verb = arguments.verb.name
         let mode = arguments.progress
-        self.mode = mode == .auto ? (console.isErrorTerminal ? .bar : .none) : mode
+        self.mode = mode == .auto ? (console.showsBars ? .bar : .none) : mode
         start = clock.now
         next = start + .seconds(1)
         if self.mode == .json { report("start") }
@@ -61,7 +61,9 @@ final class Progress {
 
     private var bar: String {
         let rate = seconds > 0 ? Int(Double(done) / seconds) : 0
-        guard let total, total > 0 else { return "\(verb): \(done) \(unit), \(rate) a second" }
+        guard let total, total > 0 else {
+            return CellText.cut("\(verb): \(done) \(unit), \(rate) a second", to: console.barWidth)
+        }
         let share = min(Double(done) / Double(total), 1)
         var behind = " \(Int(share * 100)) %"
         if unit == "bytes" {

@@ -13,6 +13,13 @@ enum UnknownType {
         return rest.prefix(1).lowercased() + rest.dropFirst()
     }
 
+    /// What is said of a type that a store did not know and now has.
+    static func text(ofNew type: SampleType) -> String {
+        let names = SampleType.catalog.map(\.shortName)
+        let question = Suggestion.question(UnknownType.short(type.identifier), among: names)
+        return Table.clean("The type '\(type.identifier)' is new, and Apple Health has none of this name.\(question)")
+    }
+
     /// Refuses a type that none of some stores knows. A file that is read may have types of its own, with identifiers
     /// that are like no other.
     static func refuse(_ type: SampleType, in stores: [SampleStore], orFile: Bool = false) throws {

@@ -26,11 +26,13 @@ final class Console {
     /// Whether the output can be drawn over.
     var canRedraw: Bool { output.isTerminal && environment["TERM"] != "dumb" }
 
+    /// Whether a line of the error output can replace itself.
+    var showsBars: Bool { errors.isTerminal && environment["TERM"] != "dumb" }
+
     var isOutputTerminal: Bool { output.isTerminal }
-    var isErrorTerminal: Bool { errors.isTerminal }
 
     /// The columns of the output.
-    var width: Int { columns(output) }
+    var width: Int { max(40, columns(output)) }
 
     /// The columns that a table may take; `nil` where nothing cuts a line.
     var tableWidth: Int? { output.isTerminal ? width : nil }
@@ -39,10 +41,10 @@ final class Console {
     var height: Int? { output.size?.rows }
 
     /// The columns of a line that replaces itself on the error output.
-    var barWidth: Int { columns(errors) - 1 }
+    var barWidth: Int { max(1, columns(errors) - 1) }
 
     private func columns(_ stream: OutputStream) -> Int {
-        max(40, stream.size?.columns ?? environment["COLUMNS"].flatMap { Int($0) } ?? 80)
+        stream.size?.columns ?? environment["COLUMNS"].flatMap { Int($0) } ?? 80
     }
 
     /// What is printed from now on is a table: if it does not fit on the screen, the user's pager shows it.

@@ -6,6 +6,11 @@ struct Table {
     private static let sampleRows = 200
     /// The names of columns that nobody reads word by word. They are cut before all others.
     private static let opaque: Set = ["id", "sample", "token"]
+    /// The names of columns with days and times. They are cut behind the day as long as
+    /// that suffices.
+    private static let times: Set = [
+        "start", "end", "from", "to", "first", "last", "time", "modified", "registered", "last_seen", "next_try",
+    ]
 
     private let columns: [String]
     private var waiting: [[JSONValue]] = []
@@ -58,12 +63,15 @@ struct Table {
         return lines
     }
 
-    /// Takes columns from ids, then from the widest texts, and at last from headings over numbers, until a line fits.
-    /// Numbers stay whole.
+    /// Takes columns from ids, from the widest texts, from times behind the day, from headings over numbers, and at last
+    /// from days, until a line fits. Numbers stay whole.
     private func shrink(_ widths: inout [Int], around contents: [Int], to limit: Int) {
-        let texts = widths.indices.filter { !numeric[$0] }
+        let times = widths.indices.filter { Table.times.contains(columns[$0]) }
+        let others = widths.indices.filter { !Table.times.contains(columns[$0]) }
+        let texts = others.filter { !numeric[$0] }
         let steps: [(columns: [Int], narrowest: Int)] = [
-            (texts.filter { Table.opaque.contains(columns[$0]) }, 8), (texts, 12), (Array(widths.indices), 4),
+            (texts.filter { Table.opaque.contains(columns[$0]) }, 8), (texts, 12), (times, 11), (others, 4),
+            (times, 4),
         ]
         for step in steps {
             while widths.reduce(2 * (widths.count - 1), +) > limit {

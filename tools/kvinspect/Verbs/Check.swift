@@ -48,7 +48,7 @@ enum CheckVerb: Verb {
         case .ended(let code): return code
         case .crashed:
             // Clear the progress line that the child left.
-            if console.isErrorTerminal { console.showBar("") }
+            if console.showsBars { console.showBar("") }
             return try report(broken, arguments, console)
         case .stopped(let signal):
             try Interruption.check()
@@ -182,6 +182,15 @@ private struct FindingFilter {
 
     private static let tablesOfSamples: Set<String> = ["chunks", "details", "names", "pages", "<main>"]
 
+    /// Whether a page is damaged that may lead to any table. One of two meta pages hides nothing.
+    private static func mayHideTables(_ finding: Finding, _ metas: Int) -> Bool {
+        switch finding.kind.severity {
+        case Finding.Kind.metaUnreadable.severity: metas > 1
+        case Finding.Kind.pageUnreadable.severity: ["pages", "<main>"].contains(finding.table)
+        default: false
+        }
+    }
+
     private static func mayHideSamples(_ finding: Finding) -> Bool {
         finding.kind.severity < Finding.Kind.chunkUnreadable.severity && tablesOfSamples.contains(finding.table)
             || ["chunks", "details", "summaries"].contains(finding.table)
@@ -201,8 +210,11 @@ private struct FindingFilter {
         try UnknownType.refuse(type, in: [store])
     }
 
-    func takes(_ finding: Finding) -> Bool {
-        if let table, finding.table != table { return false }
+    /// Whether a finding may be about what was asked.
+    ///
+    /// - Parameter metas: how many findings are about the meta pages.
+    func takes(_ finding: Finding, metas: Int) -> Bool {
+        if let table, finding.table != table { return FindingFilter.mayHideTables(finding, metas) }
         guard type != nil || range != .all else { return true }
         // Where it is not known which samples are behind damage, it may be these.
         guard let samples = finding.samples else { return FindingFilter.mayHideSamples(finding) }
@@ -215,7 +227,8 @@ extension CheckVerb.Findings {
     fileprivate init(
         _ report: CheckReport, _ filter: FindingFilter, from first: CheckPart, limit: Int, showsValues: Bool
     ) {
-        let wanted = report.findings.filter(filter.takes)
+        let metas = report.findings.count { $0.kind.severity == Finding.Kind.metaUnreadable.severity }
+        let wanted = report.findings.filter { filter.takes($0, metas: metas) }
         // Findings of one severity stay in the order of the check.
         let sorted = wanted.enumerated().sorted {
             ($0.element.kind.severity, $0.offset) < ($1.element.kind.severity, $1.offset)

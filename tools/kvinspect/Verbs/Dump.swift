@@ -119,9 +119,11 @@ enum DumpVerb: Verb {
     /// Prints what a repair would keep, and says on the error output what it would lose.
     private static func printSalvaged(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         guard StoreAccess.holdsStore(arguments.store) else { throw StoreAccess.noStore(in: arguments.store) }
+        let searching = Progress(arguments, console, unit: "values")
         let code = try SampleStore.withSalvaged(
-            at: arguments.store, progress: { (try? Interruption.check()) != nil }
+            at: arguments.store, progress: { (try? searching.advance()) != nil }
         ) { store, report in
+            searching.finish()
             let losses = RepairVerb.losses(of: report, arguments)
             for line in losses + report.findings.prefix(RepairVerb.named) { console.say("Damaged: \(line)") }
             let more = report.findings.count - RepairVerb.named

@@ -1,5 +1,6 @@
 import AppleHealthExport
 import HealthKV
+import LMDB
 
 /// `kvinspect export STORE FILE`
 enum ExportVerb: Verb {
@@ -51,7 +52,9 @@ enum ExportVerb: Verb {
         for type in task.types ?? [] { try UnknownType.refuse(type, in: store) }
         if file != "-" { _ = try NewFile(file, replaces: arguments.flag("force"), outside: arguments.store) }
         let (samples, last) = try store.read { transaction in
-            (try transaction.count(), try HealthExport.date(of: transaction))
+            let types = try task.types ?? transaction.typesWithSamples()
+            let samples = try types.map { try transaction.count(of: $0, in: task.range) }.reduce(0, +)
+            return (samples, try HealthExport.date(of: transaction))
         }
         // As Apple does: one offset for the whole file, that of the time of the export.
         let seconds = last.nanoseconds / Instant.nanosecondsPerSecond + Instant.secondsFrom1970To2001
@@ -96,14 +99,19 @@ enum ExportVerb: Verb {
     private static func print(
         _ report: HealthExportReport, _ file: String, _ arguments: ParsedArguments, _ console: Console
     ) throws {
+        let size = FileSystem.size(of: file) ?? report.bytes
         let counts =
-            [("samples", report.samples), ("totals", report.totals), ("bytes", report.bytes)] + lost(in: report)
+            [
+                ("samples", report.samples), ("totals", report.totals), ("bytes", report.bytes), ("file_bytes", size),
+            ] + lost(in: report)
         try Answer.print(
             [.init("file", .string(file))] + counts.map { .init($0.0, .count($0.1)) }, arguments, console
         ) {
             let losses = losses(of: report)
-            let first = "\(file): \(report.samples) samples, \(ByteSize.text(report.bytes))"
-            let format = file.lowercased().hasSuffix(".csv") ? "The table" : "Apple's format"
+            let first = "\(file): \(report.samples) samples, \(ByteSize.text(size))"
+            let name = file.lowercased()
+            let format =
+                name.hasSuffix(".csv") ? "The table" : name.hasSuffix(".ndjson") ? "FHIR" : "Apple's format"
             return losses.isEmpty ? [first] : [first, "\(format) has no place for: \(losses)"]
         }
     }

@@ -119,6 +119,11 @@ enum ImportVerb: Verb {
     private static func print(
         _ report: HealthImportReport, _ file: String, _ arguments: ParsedArguments, _ console: Console
     ) throws {
+        if let source = arguments.text("source"), report.read > 0, report.read == report.skipped {
+            console.say(
+                "No record that was asked for is of the source '\(Table.clean(source))': it must be the file's sourceName."
+            )
+        }
         if report.isCutOff { console.say("\(file) ends before its last element: the rest of it is missing.") }
         let counts: [(String, Int)] = [
             ("read", report.read), ("inserted", report.inserted), ("replaced", report.replaced),

@@ -20,6 +20,9 @@ enum LoadVerb: Verb {
             .progress,
         ])
 
+    /// New types that are named one by one.
+    private static let mentioned = 10
+
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let zone = try arguments.zone()
         let firstLine = try arguments.count("from-line") ?? 1
@@ -29,6 +32,7 @@ enum LoadVerb: Verb {
         let made = StoreAccess.holdsStore(arguments.store) ? nil : NewStore(arguments.store)
         console.say("\(made == nil ? "Loading into" : "Making") the store in \(arguments.store).")
         let store = try StoreAccess.openForLoading(arguments.store)
+        let known = Set(try store.read { try $0.knownTypes() })
         let progress = Progress(arguments, console, unit: "bytes", total: input.size)
         var loader = Loader(store: store, input: input, zone: zone, firstLine: firstLine)
         let counts: ImportReport
@@ -43,6 +47,9 @@ enum LoadVerb: Verb {
             throw error
         }
         progress.finish()
+        let new = Set(try store.read { try $0.knownTypes() }).subtracting(known).filter { $0.catalogNumber == nil }
+        for type in new.sorted().prefix(mentioned) { console.say(UnknownType.text(ofNew: type)) }
+        if new.count > mentioned { console.say("\(new.count - mentioned) more types are new.") }
         try report(counts, loader, arguments, console)
         return loader.bad == 0 ? .clean : .partial
     }

@@ -34,7 +34,7 @@ enum ReportVerb: Verb {
             throw Failure("The report was ended by signal \(signal) before it was done.")
         case .crashed:
             // Clear the progress line that the child left.
-            if console.isErrorTerminal { console.showBar("") }
+            if console.showsBars { console.showBar("") }
         case nil: if let file { console.say("Writing \(file.path); \(arguments.store) is only read.") }
         }
         let progress = Progress(arguments, console, unit: "%", total: 100)

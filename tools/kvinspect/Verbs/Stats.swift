@@ -159,7 +159,7 @@ enum StatsVerb: Verb {
         var order: [RankedSource] = []
         for name in isOne ? [names] : names.split(separator: ",").map(String.init) {
             let named = try transaction.sources(named: name)
-            guard !named.isEmpty else { throw arguments.invalid("priority", reason: "No source is named '\(name)'.") }
+            if named.isEmpty { try UnknownSource.refuse(name, in: transaction) }
             // Of several with one name the one that was first seen last counts, as it does without an order.
             order += named.reversed().map { RankedSource($0) }
         }
