@@ -63,8 +63,8 @@ struct Table {
         return lines
     }
 
-    /// Takes columns from ids, from the widest texts, from times behind the day, from headings over numbers, and at last
-    /// from days, until a line fits. Numbers stay whole.
+    /// Takes columns from ids, from the widest texts, from times behind the day, from headings over numbers, and at
+    /// last from days, until a line fits. Numbers stay whole.
     private func shrink(_ widths: inout [Int], around contents: [Int], to limit: Int) {
         let times = widths.indices.filter { Table.times.contains(columns[$0]) }
         let others = widths.indices.filter { !Table.times.contains(columns[$0]) }
