@@ -135,16 +135,16 @@ public struct HealthExport: Sendable {
         _ body: ([UInt8], Int) throws -> Void
     ) throws -> HealthExportReport {
         var writer = ObservationWriter(offset: secondsFromGMT, subject: subject, pageSize: pageSize)
-        try forEachSample(in: transaction) { sample in
-            if sample.type == .workoutRoute { return writer.countLost() }
+        // A route has no form as an Observation.
+        try forEachSample(in: transaction, besides: .workoutRoute) { sample in
             if sample.type.kind == .correlation {
                 // A panel says that its two values belong together.
                 let members = try sample.group.map {
                     try transaction.samples(group: $0, source: sample.source.identity)
                 }
                 let first = members?.first { $0.type == .bloodPressureSystolic }
-                if let first, try bloodPressure(of: first, in: transaction) != nil { return }
-                return writer.pass(correlation: sample)
+                let isPanel = try first.map { try bloodPressure(of: $0, in: transaction) != nil } ?? false
+                return writer.pass(correlation: sample, isPanel: isPanel)
             }
             if let panel = try bloodPressure(of: sample, in: transaction) {
                 // The panel stands where its systolic value does.
@@ -157,7 +157,11 @@ public struct HealthExport: Sendable {
             if writer.isFull, let bundle = try writer.take() { try body(bundle, writer.report.samples) }
         }
         if let bundle = try writer.take() { try body(bundle, writer.report.samples) }
-        return writer.report
+        var report = writer.report
+        if sources == nil, types?.contains(.workoutRoute) ?? true {
+            report.detailsLost += try transaction.count(of: .workoutRoute, in: range)
+        }
+        return report
     }
 
     /// Returns both values of the blood pressure to which a sample belongs; `nil` if it belongs to none that has

@@ -1,4 +1,4 @@
-/// What an export wrote, and what Apple's format has no place for.
+/// What an export wrote, and what its form has no place for: Apple's format, a table or Observations of FHIR.
 public struct HealthExportReport: Sendable, Hashable {
     /// The samples in the file.
     public var samples = 0
@@ -13,11 +13,12 @@ public struct HealthExportReport: Sendable, Hashable {
     /// Samples with anything else that does not come back: bundle or system of the source, an edit, notes, a version,
     /// kinds of metadata, fractions of a second in clocks and workouts.
     public var detailsLost = 0
-    /// Groups that Apple has no correlation for.
+    /// Groups of which the form says nothing: in Apple's, those that it has no correlation for; as Observations, all
+    /// but blood pressures.
     public var groupsLost = 0
     /// Daily totals that were incomplete when their day was over, which an activity summary cannot tell.
     public var totalsLost = 0
-    /// Characters that XML has no form for.
+    /// Characters that the form has no place for, such as those that control a terminal.
     public var charactersLost = 0
 
     /// Creates an empty report.

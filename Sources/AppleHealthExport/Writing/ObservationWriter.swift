@@ -54,15 +54,13 @@ struct ObservationWriter {
         countGroupLost(of: sample)
     }
 
-    /// Counts a correlation, whose members stand for it. Nothing says any more that they belong together.
-    mutating func pass(correlation sample: Sample) {
+    /// Counts a correlation, whose members stand for it. Only a panel says that they belong together.
+    mutating func pass(correlation sample: Sample, isPanel: Bool) {
         if !ObservationWriter.isWhole(sample) { report.detailsLost += 1 }
+        if isPanel { return }
         countGroupLost(of: sample)
         if sample.group == nil { report.groupsLost += 1 }
     }
-
-    /// Counts a sample that has no form as an Observation.
-    mutating func countLost() { report.detailsLost += 1 }
 
     private mutating func countGroupLost(of sample: Sample) {
         guard let name = sample.group else { return }

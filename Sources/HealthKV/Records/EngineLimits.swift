@@ -48,7 +48,8 @@ package struct EngineLimits: Sendable {
     /// Change records are condensed again once there are this many more than twice the number that the last condensing
     /// left.
     package var changeRecords = 512
-    /// Change records that one step of condensing examines.
+    /// Change records that one step of condensing examines, unless many wait, and how many of the newest it leaves
+    /// alone.
     package var changeRecordsPerStep = 256
     /// How many of the latest resolved conflicts are kept: at some hundred bytes each, a few MB.
     package var auditEntries = 10_000

@@ -167,6 +167,13 @@ struct Repair {
         return records
     }
 
+    /// How the new store is opened. Whether backups include it is up to the caller, as with a copy.
+    private static var options: SampleStore.Options {
+        var options = SampleStore.Options()
+        (options.createIfMissing, options.maintainsWhenIdle, options.isExcludedFromBackup) = (false, false, nil)
+        return options
+    }
+
     /// How the new file is written before it has a name.
     private static var scratch: Environment.Options {
         var options = Environment.Options()
@@ -261,10 +268,7 @@ struct Repair {
         _ partial: String, _ salvage: Salvage, _ gaps: [SalvagedTables.Gap], _ remains: [SalvagedRows.Remains],
         _ records: [ChangeRecord]
     ) throws {
-        var options = SampleStore.Options()
-        options.createIfMissing = false
-        options.maintainsWhenIdle = false
-        let store = try SampleStore.open(at: partial, options: options)
+        let store = try SampleStore.open(at: partial, options: Repair.options)
         do {
             let expected = try counts(in: store)
             do { try store.rebuild() } catch  where StoreError.isDamage(error) {
@@ -396,10 +400,7 @@ struct Repair {
     /// everything, and what is derived is derived again.
     private mutating func rebuildAgain(_ partial: String) throws {
         try SalvagedTables.restartFeed(partial, Repair.scratch)
-        var options = SampleStore.Options()
-        options.createIfMissing = false
-        options.maintainsWhenIdle = false
-        let store = try SampleStore.open(at: partial, options: options)
+        let store = try SampleStore.open(at: partial, options: Repair.options)
         defer { try? store.close() }
         try store.rebuild()
         report.check = try store.check()
@@ -437,7 +438,7 @@ struct Repair {
         let kept = Dictionary(report.kept.map { ($0.type, $0) }) { first, _ in first }
         report.mended = mended.map {
             let part = Repair.part(names[$0.key.lane.type], $0.key.lower.start...$0.end, $0.rows, isCertain: true)
-            // The first and the last chunk of a lane end where its samples do.
+            // A chunk without a bound of its own ends where the samples of its type do.
             let all = kept[part.type]
             return RepairReport.Part(
                 type: part.type, from: part.from ?? all?.from, to: part.to ?? all?.to, samples: part.samples,
@@ -478,11 +479,13 @@ struct Repair {
         var chunks: [ChunkKey: (rows: Int, end: Int64)] = [:]
         for value in salvage.damaged where value.table == .chunks || value.table == .details {
             guard let bytes = value.mended, let key = try? ChunkKey(value.key.rawBytes) else { continue }
-            var chunk = (rows: 0, end: Int64.max)
-            if let stored = try? StoredValue(bytes.rawBytes, table: value.table) {
-                chunk = (stored.rows, max(key.lower.start, (try? Point(bound: stored.upper))?.start ?? .max))
+            guard let stored = try? StoredValue(bytes.rawBytes, table: value.table) else {
+                if chunks[key] == nil { chunks[key] = (0, .max) }
+                continue
             }
-            chunks[key] = chunk
+            // It ends before the next chunk begins.
+            let upper = (try? Point(bound: stored.upper)) ?? .greatest
+            chunks[key] = (stored.rows, max(key.lower.start, upper.start))
         }
         return chunks.sorted { $0.key < $1.key }.map { ($0.key, $0.value.rows, $0.value.end) }
     }

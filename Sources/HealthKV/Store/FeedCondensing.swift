@@ -105,6 +105,8 @@ enum FeedCondensing {
         }
         try replace(carrier?.record, in: &txn)
         if let next { return CondensingPass(end: next, left: left) }
+        // Another process may have condensed the feed meanwhile.
+        left = min(left, try ChangeLog.count(in: txn.snapshot))
         try txn.put(.upkeep, CondensedFeed.key, CondensedFeed.value(left, stamp: txn.stamp))
         return nil
     }
@@ -150,10 +152,11 @@ enum FeedCondensing {
         }
     }
 
-    /// The chunks and deletions that one step may examine before it stops at the next record: a few milliseconds.
+    /// The chunks and deletions that one step may examine before it stops at the next record: a few milliseconds. A
+    /// step with more records may examine four for each of them.
     private static let lookedAtPerStep = 1_000
     /// The records that one step may examine while many wait.
-    private static let mostPerStep = 4_096
+    private static let mostPerStep = 2_048
 
     /// Returns the last commit that every registered reader of the feed has passed.
     private static func seenByAll(in txn: borrowing WriteTransaction) throws -> UInt64 {
@@ -232,11 +235,12 @@ extension FeedCondensing {
     static func step(in core: StoreCore) throws -> Bool {
         let limits = core.options.limits
         let begun = core.condensing.withLock { $0 }
-        let (records, left) = try core.read {
-            (try ChangeLog.count(in: $0.snapshot), try CondensedFeed.read($0.snapshot))
+        let records = try core.read { try ChangeLog.count(in: $0.snapshot) }
+        if begun == nil {
+            let left = try core.read { try CondensedFeed.read($0.snapshot) }
+            guard records >= 2 * left + limits.changeRecords else { return false }
         }
-        guard begun != nil || records >= 2 * left + limits.changeRecords else { return false }
-        // While writes come without a pause there are few steps: the more records wait, the more each one examines.
+        // Beside writes that come without a pause there are few steps: the more records wait, the more each examines.
         let most = max(limits.changeRecordsPerStep, min(records / 8, FeedCondensing.mostPerStep))
         var next: CondensingPass?
         try core.transact {

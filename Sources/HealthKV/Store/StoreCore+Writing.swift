@@ -202,6 +202,8 @@ extension StoreCore {
             if members.isEmpty { return }
             commit(members)
             if queue.withLock({ $0.members.isEmpty }) { return }
+            // Writers that take turns leave the thread no idle moment.
+            if options.maintainsWhenIdle, upkeepTurn.withLock({ $0.isDue() }) { _ = maintainIdly() }
         }
     }
 

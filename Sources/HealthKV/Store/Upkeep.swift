@@ -71,6 +71,10 @@ enum Upkeep {
             work = try addingStep(header, waits: waits, in: core)
         } catch let error as StoreError where error.code == .full {
             // The remaining room is reserved for deletions.
+        } catch {
+            // What fails for good must not keep the feed from being condensed.
+            if !condensesFirst, try FeedCondensing.step(in: core) { return .more }
+            throw error
         }
         if case .more = work { return work }
         return try !condensesFirst && FeedCondensing.step(in: core) ? .more : work

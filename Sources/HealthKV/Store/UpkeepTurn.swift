@@ -6,7 +6,7 @@ struct UpkeepTurn {
     private static let pause = SummaryBacklog.pause
     /// How long upkeep waits at most.
     private static let longestWait = Duration.seconds(1)
-    /// The steps that it takes then: each may hold up a write for milliseconds.
+    /// The steps that it takes then. Each may hold up a write for some milliseconds.
     private static let stepsBesideWrites = 2
 
     private var waitsSince: ContinuousClock.Instant?
@@ -19,20 +19,24 @@ struct UpkeepTurn {
     mutating func pause(
         after lastCommit: ContinuousClock.Instant?, at now: ContinuousClock.Instant = .now
     ) -> Duration? {
-        if steps > 0 { return nil }
         let passed = lastCommit.map { $0.duration(to: now) } ?? UpkeepTurn.pause
         guard passed < UpkeepTurn.pause else {
-            waitsSince = nil
+            (waitsSince, steps) = (nil, 0)
             return nil
         }
+        if isDue(at: now) { return nil }
+        let waited = waitsSince.map { $0.duration(to: now) } ?? .zero
+        return min(UpkeepTurn.pause - passed, UpkeepTurn.longestWait - waited)
+    }
+
+    /// Returns `true` if upkeep has waited long enough beside commits that come without a pause.
+    mutating func isDue(at now: ContinuousClock.Instant = .now) -> Bool {
+        if steps > 0 { return true }
         let began = waitsSince ?? now
-        let left = UpkeepTurn.longestWait - began.duration(to: now)
-        guard left > .zero else {
-            (waitsSince, steps) = (nil, UpkeepTurn.stepsBesideWrites)
-            return nil
-        }
         waitsSince = began
-        return min(UpkeepTurn.pause - passed, left)
+        guard began.duration(to: now) >= UpkeepTurn.longestWait else { return false }
+        (waitsSince, steps) = (nil, UpkeepTurn.stepsBesideWrites)
+        return true
     }
 
     /// Counts a step. Returns whether it condenses the feed before it looks for other work: where steps are few, each

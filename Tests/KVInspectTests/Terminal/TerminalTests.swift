@@ -48,11 +48,11 @@
         }
 
         @Test("On a terminal of 80 columns the day of a time is whole") func days() throws {
-            for words in [["scan", "S", "--type", "stepCount", "--tz", "UTC"], ["types", "S"], ["changes", "S"]] {
+            for words in [["scan", "S", "--type", "stepCount", "--tz", "UTC"], ["types", "S"]] {
                 let whole = try bench.run(words + ["--format", "csv"], input: nil).output
-                let days = Set(whole.matches(of: /\d{4}-\d\d-\d\d/).map { String($0.output) })
+                let days = Set(whole.matches(of: /2024-\d\d-\d\d/).map { String($0.output) })
                 let run = try bench.runInTerminal(words, columns: 80)
-                #expect(days.allSatisfy { run.output.contains($0) }, "\(words) \(days): \(run.output)")
+                #expect(!days.isEmpty && days.allSatisfy { run.output.contains($0) }, "\(words) \(days): \(run.output)")
             }
         }
 

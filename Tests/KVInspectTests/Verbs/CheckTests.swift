@@ -135,6 +135,8 @@ struct CheckTests {
         #expect(try check(zeroing: [0, 1]).code == 2)
         #expect(try check(zeroing: [0]).code == 0)
         #expect(try check(zeroing: []).code == 0)
+        try whole.prefix(100).write(to: file)
+        #expect(try bench.run("check", "S", "--table", "links").code == 2)
     }
 
     @Test("An unknown type is refused with near names") func unknownType() throws {

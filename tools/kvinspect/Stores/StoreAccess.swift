@@ -44,6 +44,8 @@ enum StoreAccess {
         guard holdsStore(folder) else { throw noStore(in: folder) }
         var options = SampleStore.Options()
         options.createIfMissing = false
+        // Whether backups include it is up to its app.
+        options.isExcludedFromBackup = nil
         options.onNotice = tell
         return try SampleStore.open(at: folder, options: options)
     }
@@ -52,6 +54,7 @@ enum StoreAccess {
     static func openForLoading(_ folder: String) throws -> SampleStore {
         var options = SampleStore.Options()
         options.source = Source(name: "kvinspect")
+        options.isExcludedFromBackup = nil
         options.onNotice = tell
         return try SampleStore.open(at: folder, options: options)
     }

@@ -182,13 +182,19 @@ private struct FindingFilter {
 
     private static let tablesOfSamples: Set<String> = ["chunks", "details", "names", "pages", "<main>"]
 
-    /// Whether a page is damaged that may lead to any table. One of two meta pages hides nothing.
-    private static func mayHideTables(_ finding: Finding, _ metas: Int) -> Bool {
-        switch finding.kind.severity {
-        case Finding.Kind.metaUnreadable.severity: metas > 1
-        case Finding.Kind.pageUnreadable.severity: ["pages", "<main>"].contains(finding.table)
-        default: false
-        }
+    private static let kindsOfMetas: Set<Finding.Kind> = [.metaUnreadable, .metaVersion, .metaInvalid]
+
+    /// Returns how many meta pages lead nowhere.
+    static func lostMetas(_ findings: [Finding]) -> Int {
+        Set(findings.filter { kindsOfMetas.contains($0.kind) }.map(\.page)).count
+    }
+
+    /// Whether something is damaged that may lead to any table. One of two meta pages hides nothing.
+    private static func mayHideTables(_ finding: Finding, lostMetas: Int) -> Bool {
+        if finding.kind == .fileUnreadable || finding.kind == .header { return true }
+        if kindsOfMetas.contains(finding.kind) { return lostMetas > 1 }
+        return finding.kind.severity == Finding.Kind.pageUnreadable.severity
+            && ["pages", "<main>"].contains(finding.table)
     }
 
     private static func mayHideSamples(_ finding: Finding) -> Bool {
@@ -212,9 +218,9 @@ private struct FindingFilter {
 
     /// Whether a finding may be about what was asked.
     ///
-    /// - Parameter metas: how many findings are about the meta pages.
-    func takes(_ finding: Finding, metas: Int) -> Bool {
-        if let table, finding.table != table { return FindingFilter.mayHideTables(finding, metas) }
+    /// - Parameter lostMetas: how many meta pages lead nowhere.
+    func takes(_ finding: Finding, lostMetas: Int) -> Bool {
+        if let table, finding.table != table { return FindingFilter.mayHideTables(finding, lostMetas: lostMetas) }
         guard type != nil || range != .all else { return true }
         // Where it is not known which samples are behind damage, it may be these.
         guard let samples = finding.samples else { return FindingFilter.mayHideSamples(finding) }
@@ -227,8 +233,8 @@ extension CheckVerb.Findings {
     fileprivate init(
         _ report: CheckReport, _ filter: FindingFilter, from first: CheckPart, limit: Int, showsValues: Bool
     ) {
-        let metas = report.findings.count { $0.kind.severity == Finding.Kind.metaUnreadable.severity }
-        let wanted = report.findings.filter { filter.takes($0, metas: metas) }
+        let lostMetas = FindingFilter.lostMetas(report.findings)
+        let wanted = report.findings.filter { filter.takes($0, lostMetas: lostMetas) }
         // Findings of one severity stay in the order of the check.
         let sorted = wanted.enumerated().sorted {
             ($0.element.kind.severity, $0.offset) < ($1.element.kind.severity, $1.offset)

@@ -119,10 +119,9 @@ enum ImportVerb: Verb {
     private static func print(
         _ report: HealthImportReport, _ file: String, _ arguments: ParsedArguments, _ console: Console
     ) throws {
-        if let source = arguments.text("source"), report.read > 0, report.read == report.skipped {
-            console.say(
-                "No record that was asked for is of the source '\(Table.clean(source))': it must be the file's sourceName."
-            )
+        let isOnlyFilter = ["types", "from", "to", "map"].allSatisfy { arguments.text($0) == nil }
+        if let source = arguments.text("source"), isOnlyFilter, report.read > 0, report.read == report.skipped {
+            console.say("No record is of the source '\(Table.clean(source))'. It must be a sourceName of the file.")
         }
         if report.isCutOff { console.say("\(file) ends before its last element: the rest of it is missing.") }
         let counts: [(String, Int)] = [

@@ -49,7 +49,7 @@ enum LoadVerb: Verb {
         progress.finish()
         let new = Set(try store.read { try $0.knownTypes() }).subtracting(known).filter { $0.catalogNumber == nil }
         for type in new.sorted().prefix(mentioned) { console.say(UnknownType.text(ofNew: type)) }
-        if new.count > mentioned { console.say("\(new.count - mentioned) more types are new.") }
+        if new.count > mentioned { console.say("New types that are not named: \(new.count - mentioned).") }
         try report(counts, loader, arguments, console)
         return loader.bad == 0 ? .clean : .partial
     }
