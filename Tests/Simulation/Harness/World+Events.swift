@@ -131,6 +131,7 @@ extension World {
         let deletion = try site.store.blockingRead { try $0.deletedSample(id: id) }
         ledger.delete(id, value: before, by: deletion)
         forgetUnseen(id)
+        forgetInRebuiltElsewhere(id)
         count("delete")
     }
 

@@ -129,6 +129,7 @@ extension World {
             } else {
                 ledger.delete(change.id, value: change.before, by: change.deletion)
                 forgetUnseen(change.id)
+                forgetInRebuiltElsewhere(change.id)
             }
         }
     }
@@ -299,6 +300,9 @@ extension World {
 
     /// After a rebuild and before a comparison, a deleted sample may look as if it had never been in the database.
     func forgetInRebuilt(_ id: SampleID) { if isRebuilt { ledger.markUnknowable(id) } }
+
+    /// A store that only the cloud connects hears of a deletion in another store as of one in Health.
+    func forgetInRebuiltElsewhere(_ id: SampleID) { if Set(parts).count > 1 { forgetInRebuilt(id) } }
 
     /// Marks the samples of a store that goes back to a state from before their deletion, if a HealthKit was rebuilt
     /// meanwhile: it has no record of the deletion any more, so only another store may still know of it.
