@@ -6,8 +6,7 @@ struct Table {
     private static let sampleRows = 200
     /// The names of columns that nobody reads word by word. They are cut before all others.
     private static let opaque: Set = ["id", "sample", "token"]
-    /// The names of columns with days and times. They are cut behind the day as long as
-    /// that suffices.
+    /// The names of columns with days and times. They are cut behind the day, as long as that suffices.
     private static let times: Set = [
         "start", "end", "from", "to", "first", "last", "time", "modified", "registered", "last_seen", "next_try",
     ]
