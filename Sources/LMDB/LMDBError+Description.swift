@@ -5,8 +5,11 @@ extension LMDBError: CustomStringConvertible {
     public var description: String {
         // After such a step the usual advice for a full disk, that nothing was stored, would be wrong.
         let advice = leavesOutcomeUnknown ? LMDBError.Code.io.advice : code.advice
-        return "\(operation) failed (\(code.rawValue)) in \(path): \(code.description). \(advice)"
+        return "\(reason). \(advice)"
     }
+
+    /// The failed call and the file, for a text that has a remedy of its own.
+    public var reason: String { "\(operation) failed (\(code.rawValue)) in \(path): \(code.description)" }
 }
 
 extension LMDBError.Code: CustomStringConvertible {

@@ -61,7 +61,7 @@ public struct MetaPages: Sendable {
     private mutating func check(_ index: Int) {
         guard let meta = pages[index] else {
             if !findings.contains(where: { $0.page == UInt64(index) }) {
-                add(.metaUnreadable, index, "the meta page is none")
+                add(.metaUnreadable, index, "this is no meta page")
             }
             return
         }

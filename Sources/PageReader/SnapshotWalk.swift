@@ -27,7 +27,7 @@ public struct SnapshotWalk {
     }
 
     /// A range of keys whose records cannot be reached, because a page on the way to them is damaged.
-    public struct Hole: Sendable, Hashable {
+    public struct Hole: Sendable {
         public let table: String
         /// The damaged page, or the page with the damaged entry.
         public let page: UInt64
@@ -36,8 +36,13 @@ public struct SnapshotWalk {
         /// The key after the range; `nil` for all keys from `lower` on.
         public let upper: [UInt8]?
 
-        public init(table: String, page: UInt64, lower: [UInt8], upper: [UInt8]?) {
-            (self.table, self.page, self.lower, self.upper) = (table, page, lower, upper)
+        /// Of one long value: its first page, and the key of the record that follows if that is known.
+        public let value: (page: UInt64, next: [UInt8]?)?
+
+        public init(
+            table: String, page: UInt64, lower: [UInt8], upper: [UInt8]?, value: (page: UInt64, next: [UInt8]?)? = nil
+        ) {
+            (self.table, self.page, self.lower, self.upper, self.value) = (table, page, lower, upper, value)
         }
     }
 
@@ -299,8 +304,7 @@ extension SnapshotWalk {
             for index in 0..<page.count {
                 let entry = page.entry(index)
                 guard claimValue(of: entry, place, name, &count) else {
-                    let key = Array(page.bytes[entry.key])
-                    addHole(name, place.number, from: key, to: key + [0])
+                    addHole(of: entry, index, page, place, name)
                     continue
                 }
                 try body(&self, page, entry)
@@ -318,6 +322,18 @@ extension SnapshotWalk {
             try descend(child, name, record, &count, body)
             if isStopped { return }
         }
+    }
+
+    /// Adds the hole that a record leaves whose value cannot be reached.
+    private mutating func addHole(
+        of entry: LeafEntry, _ index: Int, _ page: NodePage, _ place: TreePlace, _ name: String
+    ) {
+        guard holes.count < options.holeLimit else { return }
+        let key = Array(page.bytes[entry.key])
+        let next = index + 1 < page.count ? Array(page.bytes[page.key(index + 1)]) : place.upper
+        var value: (page: UInt64, next: [UInt8]?)?
+        if case .overflow(let first) = entry.place { value = (first, next) }
+        holes.append(Hole(table: name, page: place.number, lower: key, upper: key + [0], value: value))
     }
 
     /// Reads a page of a tree into the buffer of its level. For an invalid page, adds a finding and returns `nil`.

@@ -78,20 +78,18 @@ struct ExportFile {
     private init(archive path: String, title: String? = nil) throws {
         let archive = try ZipArchive(path: path, title: title)
         let entries = archive.entries.filter { !$0.isFolder && !$0.isAppleDouble }
-        var main: ZipEntry?
+        var mains: [ZipEntry] = []
         var failure: (any Error)?
         for entry in entries where ExportFile.isXML(entry.name) {
             do {
                 var source = try archive.source(of: entry) as any ByteSource
-                if try ExportFile.isMain(&source) {
-                    main = entry
-                    break
-                }
+                if try ExportFile.isMain(&source) { mains.append(entry) }
             } catch {
                 failure = error
             }
         }
-        guard let main else { throw failure ?? HealthImportError.noExport }
+        guard let main = mains.first else { throw failure ?? HealthImportError.noExport }
+        if mains.count > 1 { throw HealthImportError.several(mains.map(\.name)) }
         // A damaged archive gives wrong values long before its checksum tells. So the checksum comes first.
         let whole = try archive.source(of: main)
         var piece: [UInt8] = []
@@ -109,12 +107,14 @@ struct ExportFile {
         self.init(
             source: try archive.source(of: main), size: main.size,
             fingerprint: path == "-"
-                ? nil : try ExportFile.fingerprint(archive.source(of: main), main.size, path: path) + routes.mark,
+                ? nil
+                : try ExportFile.fingerprint(
+                    archive.source(of: main), main.size, path: path, checksum: main.crc) + routes.mark,
             others: others, routes: routes)
     }
 
     private init(folder path: String) throws {
-        var main: String?
+        var mains: [String] = []
         var others: [(kind: String, bytes: Int)] = []
         var found: [(name: String, file: RouteFiles.File)] = []
         for name in try FileManager.default.subpathsOfDirectory(atPath: path).sorted() {
@@ -123,10 +123,10 @@ struct ExportFile {
                 attributes[.type] as? FileAttributeType == .typeRegular
             else { continue }
             let isHidden = name.split(separator: "/").contains { $0.hasPrefix("._") || $0 == "__MACOSX" }
-            if main == nil, !isHidden, ExportFile.isXML(name) {
+            if !isHidden, ExportFile.isXML(name) {
                 var source = try FileSource(path: file) as any ByteSource
                 if try ExportFile.isMain(&source) {
-                    main = name
+                    mains.append(name)
                     continue
                 }
             }
@@ -138,7 +138,8 @@ struct ExportFile {
                 others.append((kind, size))
             }
         }
-        guard let main else { throw HealthImportError.noExport }
+        guard let main = mains.first else { throw HealthImportError.noExport }
+        if mains.count > 1 { throw HealthImportError.several(mains) }
         let (folder, routes) = (ExportFile.folder(of: main), RouteFiles())
         for (name, file) in found { routes.add(name, in: folder, file) }
         let xml = path + "/" + main
@@ -172,9 +173,12 @@ struct ExportFile {
         return lower.hasSuffix("cda.xml") ? "ClinicalDocument" : lower.hasSuffix(".xml") ? "Document" : nil
     }
 
-    /// Returns a text that tells this file from others: its size, and the hash of its first megabyte and of the time of
-    /// its last change. A file that is taken for another one is read from its beginning, which adds nothing twice.
-    private static func fingerprint(_ source: some ByteSource, _ size: Int?, path: String) throws -> String {
+    /// Returns a text that tells this file from others: its size, and the hash of its first megabyte, of its number and
+    /// the time of its last change, and of the checksum that an archive has for it. A file that is taken for another
+    /// one is read from its beginning, which adds nothing twice.
+    private static func fingerprint(
+        _ source: some ByteSource, _ size: Int?, path: String, checksum: UInt32? = nil
+    ) throws -> String {
         var source = source
         var bytes: [UInt8] = []
         while bytes.count < 1 << 20, try source.read(into: &bytes, atMost: 1 << 20 - bytes.count) > 0 {}
@@ -182,8 +186,11 @@ struct ExportFile {
         digest.update(bytes)
         // A link stands for what it leads to.
         let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-        let changed = try? FileManager.default.attributesOfItem(atPath: target)[.modificationDate] as? Date
-        digest.update(Array("\(changed?.timeIntervalSinceReferenceDate ?? 0)".utf8))
+        let attributes = try? FileManager.default.attributesOfItem(atPath: target)
+        let changed = attributes?[.modificationDate] as? Date
+        // Programs that unpack archives set the time, so another file may have the same one.
+        let number = attributes?[.systemFileNumber] as? UInt64 ?? 0
+        digest.update(Array("\(changed?.timeIntervalSinceReferenceDate ?? 0) \(number) \(checksum ?? 0)".utf8))
         return "\(size ?? 0) " + digest.finalize().prefix(16).map { String($0, radix: 16) }.joined(separator: ".")
     }
 }

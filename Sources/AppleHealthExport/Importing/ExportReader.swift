@@ -32,6 +32,7 @@ struct ExportReader {
     private static let root = Array("<HealthData".utf8)
     private static let rootEnd = Array("</HealthData".utf8)
     private static let entity = Array("<!ENTITY".utf8)
+    private static let (commentStart, commentEnd) = (Array("<!--".utf8), Array("-->".utf8))
     private static let recordStart = Array("<Record".utf8)
 
     /// Records of a few sources alternate; so many heads are remembered.
@@ -73,8 +74,15 @@ struct ExportReader {
         while true {
             if let end = try headEnd(buffer.span) { return end }
             let count = try source.read(into: &buffer, atMost: piece)
-            guard count > 0, buffer.count < longestHead + piece else { throw HealthImportError.noExport }
+            guard count > 0, buffer.count < longestHead + piece else { throw noExport(buffer.span) }
         }
+    }
+
+    /// Says why bytes are no export, where their beginning shows what they are.
+    private static func noExport(_ bytes: borrowing Span<UInt8>) -> HealthImportError {
+        if bytes.matches([0x1F, 0x8B], at: 0) { return .gzip }
+        if bytes.matches([0xFE, 0xFF], at: 0) || bytes.matches([0xFF, 0xFE], at: 0) { return .utf16 }
+        return .noExport
     }
 
     /// Returns where the tag of the root ends; `nil` if it is not there yet.
@@ -83,7 +91,14 @@ struct ExportReader {
         else {
             return nil
         }
-        guard bytes.firstPlace(of: entity, from: 0, to: start) == nil else { throw HealthImportError.entities }
+        // A comment declares nothing.
+        var place = 0
+        while let found = bytes.firstPlace(of: entity, from: place, to: start) {
+            guard let comment = bytes.firstPlace(of: commentStart, from: place, to: found),
+                let close = bytes.firstPlace(of: commentEnd, from: comment, to: start)
+            else { throw HealthImportError.entities }
+            place = close + commentEnd.count
+        }
         return end + 1
     }
 
@@ -453,7 +468,7 @@ struct ExportReader {
         _ bytes: borrowing Span<UInt8>, correlation element: ExportElement, _ isMended: inout Bool,
         _ sink: inout RecordSink
     ) throws -> Int {
-        try takeHead(of: element, bytes, &sink)
+        let isExact = try takeHead(of: element, bytes, &sink)
         var (members, lost): ([ImportedRecord], Int) = ([], 0)
         for (number, node) in element.nodes.enumerated()
         where node.depth == 1 && ExportName.record.isName(of: node, in: bytes) {
@@ -477,18 +492,23 @@ struct ExportReader {
         }
         try add(members, group: group, isMended: isMended, &sink)
         if let refusal { throw refusal }
+        if element.nodes.count == 1, !isExact {
+            sink.report.keepOut("Correlation without records", bytes: element.range.count)
+        }
         return lost
     }
 
     /// Takes the sample that an exact export carries in a correlation. A group has no metadata of its own, so otherwise
-    /// the correlation's are counted as kept out.
+    /// the correlation's are counted as kept out. Returns whether it carried a sample.
+    @discardableResult
     private func takeHead(
         of element: ExportElement, _ bytes: borrowing Span<UInt8>, _ sink: inout RecordSink
-    ) throws {
-        if try takeExact(correlation: element, bytes, &sink) { return }
+    ) throws -> Bool {
+        if try takeExact(correlation: element, bytes, &sink) { return true }
         for node in element.nodes where node.depth == 1 && ExportName.metadataEntry.isName(of: node, in: bytes) {
             sink.report.keepOut("MetadataEntry of Correlation", bytes: node.tag.count)
         }
+        return false
     }
 
     /// Far more than a meal has. One batch takes as many, each of another source.
@@ -749,9 +769,36 @@ struct ExportReader {
             sink.report.mended += 1
             countLongTexts(&sink)
         } catch let refusal as RecordReader.Refusal {
-            if let element, isUnwanted(element, bytes, &sink) { return }
+            if let element {
+                if isUnwanted(element, bytes, &sink) { return }
+            } else if isUnwanted(bytes, range, &sink) {
+                return
+            }
             try reject(bytes, range, refusal.reason, &sink, quarantine)
         }
+    }
+
+    /// The same for a record that is no element any more, whose type and source still stand in its tag.
+    private mutating func isUnwanted(
+        _ bytes: borrowing Span<UInt8>, _ range: Range<Int>, _ sink: inout RecordSink
+    ) -> Bool {
+        guard bytes.matches(ExportReader.recordStart, at: range.lowerBound) else { return false }
+        func text(_ name: ExportName) -> String? {
+            let opening = [0x20] + name.bytes + [0x3D, 0x22]
+            guard let place = bytes.firstPlace(of: opening, from: range.lowerBound, to: range.upperBound) else {
+                return nil
+            }
+            let start = place + opening.count
+            guard let end = bytes.firstPlace(of: [0x22], from: start, to: range.upperBound) else { return nil }
+            let found = ExportText(ExportAttribute(name: start..<start, value: start..<end, isPlain: false), in: bytes)
+            return found.isMended ? nil : found.text
+        }
+        let isType = sink.wanted.types.map { types in text(.type).map { types.contains(SampleType($0)) } ?? true }
+        let isSource = sink.wanted.sources.map { names in text(.sourceName).map { names.contains($0) } ?? true }
+        guard isType == false || isSource == false else { return false }
+        sink.report.read += 1
+        sink.report.skipped += 1
+        return true
     }
 
     /// Lets the scanner read a record or workout whose tag was mended, with all that stands within it. Returns `nil` if

@@ -1,25 +1,33 @@
 /// The text of an attribute, with references resolved and what no text may hold left out.
 struct ExportText {
     let text: String
-    /// Whether something had to be left out or replaced.
+    /// Whether the text had a defect.
     let isMended: Bool
+    /// Whether something had to be left out or replaced. Otherwise the text is certain: a writer only forgot to escape
+    /// a character.
+    let isGuessed: Bool
 
     init(_ attribute: ExportAttribute, in bytes: borrowing Span<UInt8>) {
         let raw = bytes.copied(attribute.value)
         if attribute.isPlain {
             text = String(decoding: raw, as: UTF8.self)
-            isMended = false
+            (isMended, isGuessed) = (false, false)
             return
         }
-        var isOdd = false
-        let resolved = ExportText.resolved(raw, &isOdd)
+        var defects = Defects()
+        let resolved = ExportText.resolved(raw, &defects)
         if let valid = String(validating: resolved, as: UTF8.self) {
             text = valid
         } else {
             text = String(decoding: resolved, as: UTF8.self)
-            isOdd = true
+            defects.isGuessed = true
         }
-        isMended = isOdd
+        (isMended, isGuessed) = (defects.isUnescaped || defects.isGuessed, defects.isGuessed)
+    }
+
+    private struct Defects {
+        var isUnescaped = false
+        var isGuessed = false
     }
 
     private static let names: [([UInt8], UInt8)] = [
@@ -27,7 +35,7 @@ struct ExportText {
         (Array("apos;".utf8), 0x27),
     ]
 
-    private static func resolved(_ raw: [UInt8], _ isOdd: inout Bool) -> [UInt8] {
+    private static func resolved(_ raw: [UInt8], _ defects: inout Defects) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(raw.count)
         var place = 0
@@ -40,20 +48,20 @@ struct ExportText {
                     if let character, !isControl(character) {
                         result.append(contentsOf: Array(String(character).utf8))
                     } else {
-                        isOdd = true
+                        defects.isGuessed = true
                     }
                 } else {
                     // An ampersand that nobody escaped.
                     result.append(byte)
-                    isOdd = true
+                    defects.isUnescaped = true
                 }
             } else if byte == 0x3C {
                 // It stands in a value only where nobody escaped it.
                 result.append(byte)
-                isOdd = true
+                defects.isUnescaped = true
             } else if byte < 0x20 {
                 // Line breaks and tabs count as spaces.
-                if isSpace(byte) { result.append(0x20) } else { isOdd = true }
+                if isSpace(byte) { result.append(0x20) } else { defects.isGuessed = true }
             } else {
                 result.append(byte)
             }

@@ -119,9 +119,11 @@ struct RecordReader {
         _ isMended: inout Bool
     ) throws(Refusal) -> (Double, HealthUnit) {
         let value = element.attribute(ExportName.value.bytes, of: node, in: bytes)
-        var isDamaged = false
-        let symbol = text(.unit, element, node, bytes, &isDamaged)
-        if isDamaged { throw Refusal(reason: "its unit is damaged") }
+        let written = element.attribute(ExportName.unit.bytes, of: node, in: bytes).map { ExportText($0, in: bytes) }
+        if written?.isGuessed ?? false { throw Refusal(reason: "its unit is damaged") }
+        // Units of moles have brackets, which some writers do not escape.
+        isMended = isMended || written?.isMended ?? false
+        let symbol = written?.text
         if type.kind == .category || type.kind == .other && symbol == nil {
             let unit = type.canonicalUnit ?? .count
             guard let value else {

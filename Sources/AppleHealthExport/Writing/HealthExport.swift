@@ -159,7 +159,7 @@ public struct HealthExport: Sendable {
         if let bundle = try writer.take() { try body(bundle, writer.report.samples) }
         var report = writer.report
         if sources == nil, types?.contains(.workoutRoute) ?? true {
-            report.detailsLost += try transaction.count(of: .workoutRoute, in: range)
+            report.routesLost += try transaction.count(of: .workoutRoute, in: range)
         }
         return report
     }

@@ -319,7 +319,11 @@ struct SampleWriter {
         if !DerivedID.isDerived(sample.id) { report.idsLost += 1 }
         let isRoute = sample.type == .workoutRoute
         let hasPlace = !isRoute || hasFiles && routes.last?.id == sample.id && sample.route != nil
-        if !hasPlace || !SampleWriter.comesBack(sample) { report.detailsLost += 1 }
+        if !hasPlace {
+            report.routesLost += 1
+        } else if !SampleWriter.comesBack(sample) {
+            report.detailsLost += 1
+        }
     }
 
     private static func areWhole(_ times: [Instant]) -> Bool {
@@ -363,7 +367,7 @@ struct SampleWriter {
             }
     }
 
-    mutating func countRouteLost() { report.detailsLost += 1 }
+    mutating func countRouteLost() { report.routesLost += 1 }
     mutating func countGroupLost() { if !isExact { report.groupsLost += 1 } }
 
     static func name(of activity: WorkoutActivityType) -> String {

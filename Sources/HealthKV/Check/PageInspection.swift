@@ -128,8 +128,9 @@ extension Finding {
         self.init(
             kind: Kind(rawValue: finding.kind.rawValue) ?? .pageUnreadable, table: finding.table ?? Finding.pages,
             detail: place + finding.detail, page: finding.page)
-        if let hole = holes.first(where: { $0.page == finding.page && $0.table == finding.table }) {
-            locate(from: hole.lower, to: hole.upper)
+        let own = holes.filter { $0.table == finding.table }
+        if let hole = own.first(where: { $0.value.map { $0.page == finding.page } ?? ($0.page == finding.page) }) {
+            locate(from: hole.lower, to: hole.value.map(\.next) ?? hole.upper)
         }
     }
 

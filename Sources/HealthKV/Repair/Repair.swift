@@ -160,7 +160,7 @@ struct Repair {
         if report.recordsLost[TableCode.changes.name] != nil || !isOrdered { try tables.replaceChanges() }
         let (holes, loose, lanes) = try tables.tile(
             ChunkEncoder(pageSize: salvage.meta.pageSize),
-            checksNames: salvage.holes[.names] != nil || salvage.holes[.namesReverse] != nil)
+            checksNames: salvage.holes[.names] != nil || salvage.holes[.namesReverse] != nil, step)
         gaps = holes + Repair.lostLanes(salvage, lanes, loose)
         remains = Repair.remains(salvage, loose)
         try tables.finish()
@@ -193,7 +193,7 @@ struct Repair {
             }
             let found = salvage.found[table, default: 0] + filled[table, default: 0]
             guard let all = salvage.entries(of: table) else {
-                if !salvage.isComplete { lost[table.name] = max(1, lost[table.name] ?? 0) }
+                if !salvage.isComplete { lost[table.name] = 0 }
                 continue
             }
             if all > found { lost[table.name] = all - found }
@@ -269,13 +269,14 @@ struct Repair {
         _ records: [ChangeRecord]
     ) throws {
         let store = try SampleStore.open(at: partial, options: Repair.options)
+        let steps = UncheckedSteps(next: step)
         do {
             let expected = try counts(in: store)
-            do { try store.rebuild() } catch  where StoreError.isDamage(error) {
+            do { try store.rebuild { try steps.next() } } catch  where StoreError.isDamage(error) {
                 // Links are the one table of which a part is worse than nothing: peers make them again.
                 report.recordsLost[TableCode.links.name] = max(1, report.recordsLost[TableCode.links.name] ?? 0)
                 try store.write { txn in _ = try txn.clear(.links) }
-                try store.rebuild()
+                try store.rebuild { try steps.next() }
             }
             report.keepsNameless =
                 try self.options.includesDoubtful || !report.mayHoldDeleted && !mayHavePeers(store)
@@ -288,7 +289,7 @@ struct Repair {
             if salvage.holes[.names] != nil { try store.write { try Repair.nameDevices(in: &$0) } }
             if !gaps.isEmpty || isHoled {
                 try store.write { txn in
-                    try rows.value.fill(from: remains, { try source.value.bytes(of: $0) }, in: &txn)
+                    try rows.value.fill(from: remains, { try source.value.bytes(of: $0) }, in: &txn, steps.next)
                     if isHoled {
                         try Repair.dropTombstonesOfLive(in: &txn)
                         try Repair.restoreTombstones(records, in: &txn)
@@ -402,8 +403,9 @@ struct Repair {
         try SalvagedTables.restartFeed(partial, Repair.scratch)
         let store = try SampleStore.open(at: partial, options: Repair.options)
         defer { try? store.close() }
-        try store.rebuild()
-        report.check = try store.check()
+        let steps = UncheckedSteps(next: step)
+        try store.rebuild { try steps.next() }
+        report.check = try checked(store)
         report.findings.append("changes: records of several states contradicted each other, and the feed begins again")
     }
 
@@ -419,7 +421,10 @@ struct Repair {
         }
         var found: [UInt32: Int] = [:]
         var names: [UInt32: SampleType] = [:]
-        let mended = Repair.mendedChunks(salvage)
+        // A chunk of which a part is lost was looked at row by row, so its mended part alone tells nothing.
+        let mended = Repair.mendedChunks(salvage).filter { chunk in
+            !gaps.contains { $0.lane == chunk.key.lane && $0.holds(chunk.key.lower) }
+        }
         (report.kept, report.peers, report.pending) = try store.read { txn in
             let parts = try txn.types().map { summary in
                 if let number = try NameTable.number(of: summary.type, in: txn.snapshot) {
@@ -471,7 +476,17 @@ struct Repair {
         if salvage.holes[.chunks] != nil || salvage.holes[.details] != nil, isOpen {
             report.lost.append(Repair.part(nil, nil, nil, isCertain: false))
         }
-        report.check = try store.check()
+        report.check = try checked(store)
+    }
+
+    private func checked(_ store: SampleStore) throws -> CheckReport {
+        var failure: (any Error)?
+        let report = try store.check { _ in
+            do { try step() } catch { failure = error }
+            return failure == nil
+        }
+        if let failure { throw failure }
+        return report
     }
 
     /// Returns the chunks in which a bit was set right, with their numbers of samples and the ends of their ranges.
@@ -507,6 +522,12 @@ private final class RowsBox: @unchecked Sendable {
     var value: SalvagedRows
 
     init(_ value: SalvagedRows) { self.value = value }
+}
+
+/// Passes what counts the steps to the writing thread, likewise.
+private struct UncheckedSteps: @unchecked Sendable {
+    // @unchecked Sendable: the caller waits for the writing thread.
+    let next: () throws -> Void
 }
 
 /// Passes the search to a write, likewise.

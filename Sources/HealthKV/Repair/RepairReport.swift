@@ -46,7 +46,7 @@ public struct RepairReport: Sendable {
     /// deletions is lost with pages of the file; or a deletion of a range or a source, which removes its samples step
     /// by step, may have been under way.
     public internal(set) var mayHoldDeleted = false
-    /// The number of records that are lost, by table.
+    /// The number of records that are lost, by table; 0 where records may be lost, and how many is not known.
     public internal(set) var recordsLost: [String: Int] = [:]
     /// Whether doubtful samples are in the new store.
     public internal(set) var includesDoubtful = false

@@ -79,7 +79,8 @@ struct SalvagedRows {
 
     /// Fills the gaps from remains, the surest and newest first.
     mutating func fill(
-        from remains: [Remains], _ read: (FoundValue) throws -> [UInt8], in txn: inout WriteTransaction
+        from remains: [Remains], _ read: (FoundValue) throws -> [UInt8], in txn: inout WriteTransaction,
+        _ step: () throws -> Void
     ) throws {
         let order = remains.sorted { one, other in
             let (isSure, isOtherSure) = (one.origin >= .current, other.origin >= .current)
@@ -87,6 +88,7 @@ struct SalvagedRows {
             return one.commit != other.commit ? one.commit > other.commit : one.key < other.key
         }
         for item in order {
+            try step()
             guard gaps[item.key.lane] != nil else { continue }
             func bytes(_ part: Remains.Part) throws -> [UInt8] {
                 switch part {

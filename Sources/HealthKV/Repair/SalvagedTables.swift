@@ -396,9 +396,9 @@ extension SalvagedTables {
     ///
     /// - Parameter checksNames: whether names may be lost: a chunk whose type, source or unit has none cannot be read.
     func tile(
-        _ encoder: ChunkEncoder, checksNames: Bool
+        _ encoder: ChunkEncoder, checksNames: Bool, _ step: () throws -> Void
     ) throws -> (gaps: [Gap], loose: [LooseChunk], lanes: Set<Lane>) {
-        try inTransaction { try tile(encoder, checksNames, in: &$0) }
+        try inTransaction { try tile(encoder, checksNames, in: &$0, step) }
     }
 
     private func isNamed(
@@ -437,7 +437,8 @@ extension SalvagedTables {
     }
 
     private func tile(
-        _ encoder: ChunkEncoder, _ checksNames: Bool, in transaction: inout LMDB.WriteTransaction
+        _ encoder: ChunkEncoder, _ checksNames: Bool, in transaction: inout LMDB.WriteTransaction,
+        _ step: () throws -> Void
     ) throws -> (gaps: [Gap], loose: [LooseChunk], lanes: Set<Lane>) {
         var gaps: [Gap] = []
         var loose: [LooseChunk] = []
@@ -447,6 +448,7 @@ extension SalvagedTables {
         do {
             var cursor = try transaction.view.cursor(tables[.chunks])
             while try cursor.next() {
+                try step()
                 let stored = cursor.key.copied()
                 let chunk = try HotChunk(cursor.value, key: cursor.key)
                 let keyBytes = chunk.key.bytes

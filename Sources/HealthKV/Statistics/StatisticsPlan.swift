@@ -84,9 +84,10 @@ struct StatisticsPlan {
                 interval, anchor: query.anchor, calendar: query.calendar, from: from, to: to),
             borders.count <= BucketBorders.limit / sources
         else {
-            throw StoreError(
-                .unsuitableQuery, path: path,
-                "The range has more buckets than an answer can hold: ask for them one by one with forEachStatistics")
+            var refusal = StoreError(
+                .unsuitableQuery, path: path, "The range has more buckets than an answer can hold")
+            refusal.remedy = "Choose a shorter range or longer buckets, or read them one by one (forEachStatistics)."
+            throw refusal
         }
         // A query without bounds covers whole buckets.
         if query.from == .distantPast, let first = borders.instants.first {

@@ -30,9 +30,12 @@ extension SampleStore {
     /// Rebuilds every derived table and mark from the primary ones. The identity index, counts, shadow marks, the
     /// contents of queues and the look-up of links are rebuilt in one transaction, so either all of them are new or
     /// nothing changes. Then short transactions rebuild the summaries. Readers are never blocked.
-    public func rebuild() throws {
+    public func rebuild() throws { try rebuild {} }
+
+    /// - Parameter step: Called between the parts of the work; an error that it throws ends it.
+    func rebuild(_ step: @escaping @Sendable () throws -> Void) throws {
         try checkWritable()
-        try Rebuild.all(in: core)
+        try Rebuild.all(in: core, step)
     }
 
     /// Sets whether samples of a type at exactly the same time shadow each other in this store, and updates their

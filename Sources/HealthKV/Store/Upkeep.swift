@@ -39,9 +39,9 @@ enum Upkeep {
     }
 
     /// Summarizes all stale hours.
-    static func refreshAllSummaries(in core: StoreCore) throws {
+    static func refreshAllSummaries(in core: StoreCore, _ step: () throws -> Void = {}) throws {
         core.backlog.withLock { $0.mayBeStale = true }
-        while case .more = try core.onWriter({ [core] in try summaryStep(waits: false, in: core) }) {}
+        while case .more = try core.onWriter({ [core] in try summaryStep(waits: false, in: core) }) { try step() }
     }
 
     /// Does one step of unfinished work. Returns `true` if more remains. Runs on the writing thread.

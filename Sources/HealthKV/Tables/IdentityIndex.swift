@@ -150,11 +150,14 @@ enum IdentityIndex {
     }
 
     /// Rebuilds the identity index, one slice of the hashes at a time, so that memory stays bounded.
-    static func rebuild(in txn: inout WriteTransaction) throws {
+    ///
+    /// - Parameter step: called before each slice; an error that it throws ends the work.
+    static func rebuild(in txn: inout WriteTransaction, _ step: () throws -> Void) throws {
         try txn.clear(.identity)
         txn.state.header.recentEntries = 0
         txn.state.partitions = []
         for slice in try identitySlices(in: txn.snapshot) {
+            try step()
             let entries = try expectedEntries(in: slice, in: txn.snapshot)
             try addRuns(entries, in: &txn)
         }

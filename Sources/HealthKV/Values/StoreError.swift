@@ -94,7 +94,7 @@ public struct StoreError: Error, Sendable {
     /// The error of a lower layer that caused this one.
     public let underlying: (any Error)?
     /// What helps, where it is not what helps with others of the code.
-    var remedy: String?
+    package internal(set) var remedy: String?
 
     /// An error of the store at `path`. `detail` must not hold a health value.
     public init(_ code: Code, path: String, _ detail: String, underlying: (any Error)? = nil) {
@@ -107,9 +107,16 @@ public struct StoreError: Error, Sendable {
 
 extension StoreError: CustomStringConvertible {
     public var description: String {
-        var text = "\(path): \(detail)"
-        if let underlying { text += " (\(underlying))" }
-        return "\(text). \(remedy ?? advice)"
+        "\(path): \(detail)\(cause). \(remedy ?? advice)"
+    }
+
+    /// The error of a lower layer in parentheses. Where this error has a remedy for it, the other's is left out.
+    package var cause: String {
+        switch underlying {
+        case nil: ""
+        case let error as LMDBError where code != .storage: " (\(error.reason))"
+        case .some(let error): " (\(error))"
+        }
     }
 
     /// Whether the disk, a quota or a limit of the process has no room, and not the map.

@@ -40,7 +40,7 @@ extension SyncEngine {
     /// ``SyncIssue/Code/invalid``.
     ///
     /// ```swift
-    /// for try await progress in sync.importHistory("health", .all) { show(progress) }
+    /// for try await progress in sync.importHistory("HealthKit", .all) { show(progress) }
     /// ```
     public func importHistory(
         _ name: PeerID, _ horizon: TypePlan.Horizon

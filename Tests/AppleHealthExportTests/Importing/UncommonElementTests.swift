@@ -1,3 +1,4 @@
+import Foundation
 import HealthKV
 import Testing
 
@@ -97,6 +98,83 @@ struct UncommonElementTests {
                 + "\(Self.energy())</Correlation>"
         ])
         #expect(report.inserted == 1 && report.keptOut["MetadataEntry of Correlation"]?.count == 1)
+    }
+
+    @Test("A correlation without records is counted, and so is nothing of one that has some") func emptyCorrelation()
+        throws
+    {
+        let empty = "\(Self.food) \(Self.created) \(Self.times)/>"
+        #expect(try bench.take([empty]).keptOut["Correlation without records"]?.count == 1)
+        let report = try bench.take(["\(Self.food) \(Self.created) \(Self.times)>\(Self.energy())</Correlation>"])
+        #expect(report.inserted == 1 && report.keptOut.isEmpty)
+    }
+
+    @Test("A unit with a bracket that nobody escaped is read, and one of which something is lost is not")
+    func unescapedUnits() throws {
+        func glucose(_ unit: String) -> String {
+            #"<Record type="HKQuantityTypeIdentifierBloodGlucose" sourceName="Meter" unit="\#(unit)" \#(Self.created) "#
+                + "\(Self.times) value=\"5.5\"/>"
+        }
+        let report = try bench.take([glucose("mmol<180.1558800000541>/L"), Export.steps("12", day: 1)])
+        #expect(report.inserted == 2 && report.mended == 1 && report.quarantined == 0)
+        let escaped = try bench.take([glucose("mmol&lt;180.1558800000541&gt;/L")])
+        #expect(escaped.inserted == 0 && escaped.unchanged == 1)
+        let damaged = try bench.take([glucose("m\u{0B}g/dL")])
+        #expect(damaged.inserted == 0 && damaged.quarantined == 1)
+    }
+
+    @Test("A record that is broken and was not asked for is skipped") func brokenUnwanted() throws {
+        let broken = #"<Record type="HKQuantityTypeIdentifierStepCount" sourceName="Other" broken"#
+        let elements = [Export.steps("12", day: 1), broken, Export.steps("13", day: 2)]
+        #expect(try bench.take(elements).quarantined == 1)
+        var byType = HealthImport()
+        byType.types = [.bodyMass]
+        #expect(try bench.take(elements, byType).quarantined == 0)
+        var bySource = HealthImport()
+        bySource.sources = ["Nobody"]
+        #expect(try bench.take(elements, bySource).quarantined == 0)
+        bySource.sources = ["Other"]
+        #expect(try bench.take(elements, bySource).quarantined == 1)
+    }
+
+    @Test("Entities are refused, and a comment that mentions them is not") func entities() throws {
+        let path = bench.folder.path + "/entities.xml"
+        func take(_ head: String) throws -> HealthImportReport {
+            let text = Export.document([Export.steps("12", day: 1)])
+            try Data((head + text[text.range(of: "<HealthData")!.lowerBound...]).utf8).write(
+                to: URL(fileURLWithPath: path))
+            return try HealthImport().run(path, into: bench.store)
+        }
+        #expect(try take("<!DOCTYPE HealthData [\n<!-- <!ENTITY x 'y'> -->\n<!-- more -->\n]>\n").inserted == 1)
+        for head in [
+            "<!DOCTYPE HealthData [ <!ENTITY x 'y'> ]>\n", "<!DOCTYPE HealthData [<!-- a --> <!ENTITY x 'y'>]>\n",
+            "<!DOCTYPE HealthData [ <!ENTITY x 'y'> <!-- a -->]>\n", "<!DOCTYPE HealthData [<!-- <!ENTITY x 'y'> ]>\n",
+        ] {
+            #expect(throws: HealthImportError.entities) { try take(head) }
+        }
+    }
+
+    @Test("A folder with two exports is refused with their names, and so are files in other forms") func otherForms()
+        throws
+    {
+        let text = Export.document([Export.steps("12", day: 1)])
+        let folder = URL(fileURLWithPath: bench.folder.path + "/two")
+        for name in ["a", "b"] {
+            let place = folder.appendingPathComponent(name)
+            try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+            try Data(text.utf8).write(to: place.appendingPathComponent("export.xml"))
+        }
+        #expect(throws: HealthImportError.several(["a/export.xml", "b/export.xml"])) {
+            try HealthImport().run(folder.path, into: bench.store)
+        }
+        let file = URL(fileURLWithPath: bench.folder.path + "/other.xml")
+        for (bytes, error) in [
+            (Data([0x1F, 0x8B, 8, 0] + [UInt8](repeating: 7, count: 100)), HealthImportError.gzip),
+            (text.data(using: .utf16)!, .utf16),
+        ] {
+            try bytes.write(to: file)
+            #expect(throws: error) { try HealthImport().run(file.path, into: bench.store) }
+        }
     }
 
     @Test("No case is made up for a category without a value, and a type without cases needs none")

@@ -268,7 +268,8 @@ struct WorkoutRouteImportTests {
             let path = bench.folder.path + "/" + name
             let written = try task.write(bench.store, to: path, replacing: true)
             let isWhole = isExact || name == "out.zip"
-            #expect(written.samples == 4 && written.detailsLost == (isWhole ? 0 : 2), "\(name) \(isExact)")
+            #expect(written.samples == 4 && written.routesLost == (isWhole ? 0 : 2), "\(name) \(isExact)")
+            #expect(written.detailsLost == 0)
             let second = try ImportBench()
             let report = try HealthImport().run(path, into: second.store)
             #expect(report.inserted == (isWhole ? 4 : 2) && report.quarantined == 0, "\(name) \(isExact)")
@@ -287,11 +288,11 @@ struct WorkoutRouteImportTests {
         route.origin = .imported
         try bench.store.write { [route] in _ = try $0.save(route) }
         let report = try HealthExport().write(bench.store, to: bench.folder.path + "/out.zip")
-        #expect(report.samples == 0 && report.detailsLost == 1)
+        #expect(report.samples == 0 && report.routesLost == 1)
         var task = HealthExport()
         task.isExact = true
         let path = bench.folder.path + "/exact.xml"
-        #expect(try task.write(bench.store, to: path).detailsLost == 0)
+        #expect(try task.write(bench.store, to: path).routesLost == 0)
         let second = try ImportBench()
         _ = try HealthImport().run(path, into: second.store)
         #expect(try second.samples(.workoutRoute).first?.route == route.route)

@@ -431,6 +431,72 @@ struct RepairTests {
         #expect(try store.read { try $0.priority(of: .stepCount) } == orders[1])
     }
 
+    @Test("A repair can be stopped in each of its parts, also while it builds and checks the new store")
+    func stopping() throws {
+        let folder = TemporaryFolder()
+        let place = folder.path
+        _ = try makeStore(place + "/a")
+        try damage(place + "/a") { $0.replaceSubrange(0..<2 * Self.pageSize, with: Data(count: 2 * Self.pageSize)) }
+        var all = 0
+        let report = try SampleStore.repair(at: place + "/a", to: place + "/whole") {
+            all += 1
+            return true
+        }
+        #expect(report.check.isClean)
+        // The check of the new store is the last part, and counts its own steps.
+        var checks = 0
+        let whole = try SampleStore.open(at: place + "/whole")
+        _ = try whole.check { _ in
+            checks += 1
+            return true
+        }
+        try whole.close()
+        #expect(checks > 0 && all > 2 * checks)
+        for step in stride(from: 1, through: all, by: max(1, all / 40)) + [all] {
+            var count = 0
+            #expect(throws: StoreError.self, "step \(step) of \(all)") {
+                try SampleStore.repair(at: place + "/a", to: place + "/b") {
+                    count += 1
+                    return count < step
+                }
+            }
+            #expect(count == step)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: place).sorted() == ["a", "whole"])
+        }
+    }
+
+    @Test("Samples of a chunk whose columns are lost are not told as mended because a bit of their details was")
+    func mendedAndLost() throws {
+        let folder = TemporaryFolder()
+        let place = folder.path
+        let known = try makeStore(place + "/a")
+        let store = try SampleStore.open(at: place + "/a")
+        var chunks: [(hot: Data, details: Data)] = []
+        try store.read { txn in
+            var details: [[UInt8]: [UInt8]] = [:]
+            try txn.forEachRecord(ofTable: "details") { details[$0] = $1 }
+            try txn.forEachRecord(ofTable: "chunks") { key, value in
+                let own = details.first { key.starts(with: $0.key) || $0.key.starts(with: key) }
+                if let own { chunks.append((Data(value), Data(own.value))) }
+            }
+        }
+        try store.close()
+        let chunk = try #require(chunks.first { $0.hot.count > 2 * Self.pageSize / 2 })
+        try damage(place + "/a") { bytes in
+            while let range = bytes.range(of: chunk.hot) {
+                // So many bytes of it that nothing can be set right.
+                bytes.replaceSubrange(range.lowerBound + 40..<range.upperBound, with: Data(count: range.count - 40))
+            }
+            while let range = bytes.range(of: chunk.details) { bytes[range.upperBound - 20] ^= 0x10 }
+        }
+        let report = try SampleStore.repair(at: place + "/a", to: place + "/b")
+        let kept = try values(place + "/b")
+        #expect(report.check.isClean && report.mendedValues == 1 && kept.count < known.count)
+        #expect(report.mended.isEmpty, "\(report.mended)")
+        let lost = report.lost.reduce(0) { $0 + ($1.samples ?? 0) }
+        #expect(lost == known.count - kept.count)
+    }
+
     @Test("A destination that holds a store is refused") func taken() throws {
         let folder = TemporaryFolder()
         let place = folder.path

@@ -55,7 +55,7 @@ struct StoreAccessTests {
         let run = try bench.run("info", "S")
         #expect(run.code == 0 && run.errors.contains("It belongs to user 4321"), "\(run.errors)")
         let load = try bench.run("load", "S", input: Fixture.lines)
-        #expect(load.code == 1 && load.errors.contains("work as the user to whom it belongs"), "\(load.errors)")
+        #expect(load.code == 1 && load.errors.contains("Work as the user to whom the store belongs"), "\(load.errors)")
         #expect(!load.errors.contains("option"))
     }
 
@@ -77,7 +77,7 @@ struct StoreAccessTests {
         try FileManager.default.createSymbolicLink(
             atPath: bench.path("L"), withDestinationPath: bench.path("S"))
         let run = try bench.run("info", "L")
-        #expect(run.code == 1 && run.errors.contains("Pass the store's own folder"), "\(run.errors)")
+        #expect(run.code == 1 && run.errors.contains("pass the folder that it leads to"), "\(run.errors)")
         #expect(!run.errors.contains("option"))
     }
 
@@ -99,5 +99,36 @@ struct StoreAccessTests {
             #expect(text.hasPrefix("/s: What happened. ") && text.hasSuffix("."), "\(text)")
             for word in words { #expect(!text.contains(word), "\(code.rawValue): \(text)") }
         }
+    }
+
+    @Test("Names of folders are told so that they can be read and pasted") func names() throws {
+        #expect(try bench.run("info", "..").errors.contains("There is no store in '..'."))
+        #expect(try bench.run("info", "").code == 64)
+        #expect(try bench.run("backup", "S", "").code == 64)
+        try bench.load("it's", Fixture.lines)
+        let file = bench.folder.appendingPathComponent("it's/data.mdb")
+        var bytes = try Data(contentsOf: file)
+        bytes.replaceSubrange(0..<8_192, with: Data(count: 8_192))
+        try bytes.write(to: file)
+        #expect(try bench.run("types", "it's").errors.contains(#"'kvinspect check 'it'\''s''"#))
+    }
+
+    @Test("An argument that is no text is refused, not taken for another name") func notText() throws {
+        let tool = try #require(bench.prepare(["info", "S"], input: nil).executableURL).path
+        let run = try bench.runProgram("sh", ["-c", "exec \"\(tool)\" backup S \"$(printf 'b\\377')\""])
+        #expect(run.code == 64 && run.errors.contains("no UTF-8"), "\(run.errors)")
+        let right = try bench.runProgram("sh", ["-c", "exec \"\(tool)\" backup S \"$(printf 'b\\357\\277\\275')\""])
+        #expect(right.code == 0, "\(right.errors)")
+    }
+
+    @Test(
+        "A load whose answer cannot be printed says that everything is stored",
+        .enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
+    func fullOutput() throws {
+        let tool = try #require(bench.prepare(["info", "S"], input: nil).executableURL).path
+        let line = #"{"type":"bodyMass","start":"2024-01-01","value":70,"unit":"kg","source":"Scale"}"#
+        let run = try bench.runProgram("sh", ["-c", "echo '\(line)' | \"\(tool)\" load F >/dev/full"])
+        #expect(run.code == 1 && run.errors.contains("Everything is stored: do not load it again."), "\(run.errors)")
+        #expect(try bench.run("info", "F", "--format", "json").json()["samples"] as? Int == 1)
     }
 }

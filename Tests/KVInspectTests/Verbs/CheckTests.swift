@@ -241,4 +241,51 @@ struct CheckTests {
             #expect([1, 2].contains(run.code) && run.errors.hasPrefix("Error: "), "\(verb) \(run.code) \(run.errors)")
         }
     }
+
+    @Test("A long value whose page is lost is told with its type and times, and filters pass over it")
+    func lostLongValue() throws {
+        let lines = (0..<6_000).map { number in
+            let type = number % 2 == 0 ? "stepCount" : "heartRate"
+            let (unit, time) = (number % 2 == 0 ? "count" : "count/min", 1_704_067_200 + number * 61)
+            return
+                #"{"type":"\#(type)","start":\#(time),"value":\#(number % 89),"unit":"\#(unit)","source":"A"}"#
+        }
+        try bench.load(
+            "L",
+            lines.joined(separator: "\n").replacing(/"start":(\d+)/) { match in
+                "\"start\":\"\(Date(timeIntervalSince1970: Double(match.1)!).formatted(.iso8601))\""
+            })
+        let file = bench.folder.appendingPathComponent("L/data.mdb")
+        var bytes = try Data(contentsOf: file)
+        let pages = try bench.run("pages", "L", "--format", "json").json()["pages"] as? [[String: Any]] ?? []
+        let page = try #require(
+            pages.first { $0["kind"] as? String == "overflow" && $0["table"] as? String == "chunks" }?["page"] as? Int)
+        bytes.replaceSubrange(page * 4_096..<(page + 1) * 4_096, with: Data(count: 4_096))
+        try bytes.write(to: file)
+        let findings = try bench.run("check", "L", "--format", "json").json()["findings"] as? [[String: Any]] ?? []
+        let own = try #require(findings.first { $0["code"] as? String == "overflowPages" })
+        let type = try #require(own["type"] as? String)
+        let other = type.hasSuffix("StepCount") ? "heartRate" : "stepCount"
+        let codes =
+            try bench.run("check", "L", "--type", other, "--format", "json").json()["findings"] as? [[String: Any]]
+        #expect(codes?.contains { $0["code"] as? String == "overflowPages" } == false)
+        let late = try bench.run("check", "L", "--from", "2030-01-01", "--format", "json").json()
+        #expect((late["findings"] as? [[String: Any]])?.contains { $0["code"] as? String == "overflowPages" } == false)
+        #expect(try bench.run("check", "L").code == 2)
+    }
+
+    @Test("Without a meta page the number of samples is unknown, and not 0") func noMeta() throws {
+        try bench.load("M", Fixture.lines)
+        let file = bench.folder.appendingPathComponent("M/data.mdb")
+        var bytes = try Data(contentsOf: file)
+        bytes.replaceSubrange(0..<8_192, with: Data(count: 8_192))
+        try bytes.write(to: file)
+        let run = try bench.run("check", "M", "--format", "json")
+        #expect(try run.code == 2 && run.json()["samples"] is NSNull)
+        #expect(run.errors.contains("no meta page leads to a snapshot"))
+        let info = try bench.run("info", "M", "--format", "table")
+        #expect(info.code == 2 && !info.output.contains("{") && !info.output.contains("["), "\(info.output)")
+        #expect(info.output.contains("samples  unknown"))
+        #expect(info.errors.contains("'kvinspect repair M --output NEW'"), "\(info.errors)")
+    }
 }

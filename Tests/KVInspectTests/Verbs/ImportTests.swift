@@ -43,6 +43,25 @@ struct ImportTests {
         #expect(wrong.code == 1 && wrong.errors.contains("Did you mean 'bodyMass'"), "\(wrong.errors)")
     }
 
+    @Test("A dry run counts as the import does, also what comes twice, and an order of dates that is none is refused")
+    func dryRunOfTwice() throws {
+        let times = #"startDate="2024-05-01 08:00:00 +0000" endDate="2024-05-01 08:00:00 +0000""#
+        let energy =
+            #"<Record type="HKQuantityTypeIdentifierDietaryEnergyConsumed" sourceName="D" unit="kcal" \#(times) value="4"/>"#
+        let food =
+            #"<Correlation type="HKCorrelationTypeIdentifierFood" sourceName="D" \#(times)>\#(energy)</Correlation>"#
+        try write("meal.xml", "<HealthData>\n \(food)\n \(energy)\n</HealthData>\n")
+        let dry = try bench.run("import", "M", "meal.xml", "--dry-run", "--format", "json")
+        #expect(dry.code == 0 && !bench.exists("M"), "\(dry.errors)")
+        let real = try bench.run("import", "M", "meal.xml", "--format", "json")
+        #expect(try counts(dry) == counts(real))
+        #expect(try counts(real)["inserted"] == 1 && counts(real)["unchanged"] == 1)
+        let again = try bench.run("import", "M", "meal.xml", "--dry-run", "--format", "json")
+        #expect(try counts(again) == counts(bench.run("import", "M", "meal.xml", "--format", "json")))
+        let wrong = try bench.run("import", "N", "meal.xml", "--from", "2024-05-02", "--to", "2024-05-01")
+        #expect(wrong.code == 64 && wrong.errors.contains("--to") && !bench.exists("N"), "\(wrong.errors)")
+    }
+
     @Test("The input and a folder give the same store as the file")
     func places() throws {
         try FileManager.default.createDirectory(

@@ -111,9 +111,56 @@ struct StatsQuestionTests {
         ).json()
         #expect(json["met"] as? Int == 4 && json["longestStreak"] as? Int == 4 && json["currentStreak"] as? Int == 0)
         let run = try bench.run(["stats", "S", "--type", "bodyMass", "--tz", "UTC", "--goal", "<=76"], input: nil)
-        #expect(run.errors.contains("3 of 10 met the goal"))
+        #expect(run.errors.contains("3 of 10 met the goal"), "\(run.errors)")
         try refused("stats", "S", "--type", "stepCount", "--goal", "many", naming: "two numbers")
         try refused("stats", "S", "--type", "stepCount", "--average", "0", naming: "One bucket")
+    }
+
+    @Test("A goal changes no sum, and buckets that ended long ago count within an upper limit")
+    func goalsBesideSums() throws {
+        try bench.load(
+            "F",
+            #"{"type":"stepCount","start":"2030-01-01T00:00:00Z","end":"2030-01-02T12:00:00Z","value":3600,"unit":"count","source":"A"}"#
+        )
+        let days = ["stats", "F", "--type", "stepCount", "--tz", "UTC"]
+        func sums(_ words: [String]) throws -> [Double?] {
+            let run = try bench.run(words + ["--format", "json"], input: nil)
+            return try #require(run.json()["buckets"] as? [[String: Any]]).map { $0["sum"] as? Double }
+        }
+        #expect(try sums(days) == [2400, 1200] && sums(days + ["--goal", "1"]) == [2400, 1200])
+        let old = ["stats", "S", "--type", "bodyMass", "--tz", "UTC", "--fill"]
+        #expect(try sums(old).count == sums(old + ["--goal", "1"]).count)
+        let limits = ["stats", "S", "--type", "stepCount", "--tz", "UTC", "--to", "2024-05-11", "--goal", "<=100000"]
+        let json = try bench.run(limits + ["--format", "json"], input: nil).json()
+        #expect(json["met"] as? Int == 10 && json["total"] as? Int == 10 && json["currentStreak"] as? Int == 10)
+        // Days without data since then end the row.
+        let open = try bench.run(
+            ["stats", "S", "--type", "stepCount", "--tz", "UTC", "--goal", "<=100000", "--format", "json"], input: nil
+        ).json()
+        #expect(open["longestStreak"] as? Int == 10 && open["currentStreak"] as? Int == 0, "\(open)")
+    }
+
+    @Test("What holds or reaches into a range is an answer, and codes of categories are not added up")
+    func reachedInto() throws {
+        let lines = [
+            #"{"type":"heartRate","start":"2024-04-02T02:05:00Z","value":120,"unit":"count/min","source":"A"}"#,
+            #"{"type":"stepCount","start":"2024-04-02T01:00:00Z","end":"2024-04-02T07:00:00Z","value":60,"unit":"count","source":"A"}"#,
+            #"{"type":"bodyMass","start":"2024-04-02T01:00:00Z","value":60,"unit":"kg","source":"A"}"#,
+            #"{"type":"sleepAnalysis","start":"2024-04-02T01:00:00Z","end":"2024-04-02T02:00:00Z","value":5,"source":"A"}"#,
+        ]
+        try bench.load("H", lines.joined(separator: "\n"))
+        for words in [
+            ["--type", "heartRate", "--bands", "70", "--from", "2024-04-02T02:10Z", "--to", "2024-04-02T07:00Z"],
+            ["--type", "stepCount", "--by", "hourOfDay", "--from", "2024-04-02T05:00Z", "--to", "2024-04-02T07:00Z"],
+            ["--type", "bodyMass", "--trend"],
+        ] {
+            let run = try bench.run(["stats", "H", "--tz", "UTC"] + words, input: nil)
+            #expect(run.code == 0 && !run.errors.contains("No sample matches"), "\(words): \(run.errors)")
+        }
+        for option in [["--unmerged"], ["--priority", "A"], ["--shares"]] {
+            let run = try bench.run(["stats", "H", "--type", "sleepAnalysis"] + option, input: nil)
+            #expect(run.code == 64 && run.errors.contains("summed up"), "\(option): \(run.errors)")
+        }
     }
 
     @Test("scan takes a filter and the order of values") func scan() throws {

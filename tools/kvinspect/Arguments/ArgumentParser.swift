@@ -76,6 +76,10 @@ struct ArgumentParser {
             throw UsageError(
                 "Missing expected argument '\(argument.label)'", subject: (argument.label, argument.help))
         }
+        for (argument, word) in zip(verb.arguments, positionals) where word.isEmpty && argument.kind == .folder {
+            throw UsageError(
+                "The argument '\(argument.label)' is empty", subject: (argument.label, argument.help))
+        }
         for (argument, word) in zip(verb.arguments, positionals)
         where !argument.choices.isEmpty && !argument.choices.contains(word) {
             throw UsageError(

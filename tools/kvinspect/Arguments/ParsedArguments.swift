@@ -68,6 +68,13 @@ struct ParsedArguments {
         return try convert(name, reason: reason) { DateText.bound($0, in: zone) }
     }
 
+    /// The range from --from to --to.
+    func range(in zone: Zone) throws -> TimeRange {
+        let (from, to) = (try bound("from", in: zone), try bound("to", in: zone))
+        if let from, let to, from > to { throw invalid("to", reason: "It must not be before --from.") }
+        return TimeRange(from: from ?? .distantPast, to: to ?? .distantFuture)
+    }
+
     /// The condition that samples of a type must meet; `nil` for none.
     func filter(of type: SampleType) throws -> SampleFilter? {
         let name = OptionDescription.filter.name

@@ -22,9 +22,4 @@ enum Shell: String, CaseIterable {
     static func head(_ shell: Shell) -> String {
         "# Completions of kvinspect \(ToolVersion.text) for \(shell.rawValue); 'kvinspect completions \(shell.rawValue)' wrote them."
     }
-
-    /// A text between single quotes, as bash and zsh read it.
-    static func quoted(_ text: String) -> String {
-        "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
-    }
 }

@@ -12,7 +12,7 @@ enum ZshCompletion {
 
         _kvinspect_verbs() {
             local -a verbs=(
-        \(verbs.map { "        " + Shell.quoted("\($0.name):\($0.abstract)") }.joined(separator: "\n"))
+        \(verbs.map { "        " + ShellWord.quoted("\($0.name):\($0.abstract)") }.joined(separator: "\n"))
             )
             _describe -t verbs verb verbs
         }
@@ -42,7 +42,7 @@ enum ZshCompletion {
         let options =
             verb.options.map(specification) + ["'(- *)'{-h,--help}'[\(message(OptionDescription.help.help))]'"]
         let arguments = verb.arguments.enumerated().map { index, argument in
-            Shell.quoted(
+            ShellWord.quoted(
                 "\(index + 1):\(argument.isOptional ? ":" : "")\(message(argument.name)):"
                     + action(argument.kind, argument.choices))
         }
@@ -52,8 +52,8 @@ enum ZshCompletion {
 
     private static func specification(_ option: OptionDescription) -> String {
         let help = "[\(message(option.help))]"
-        guard let value = option.value else { return Shell.quoted("--\(option.name)\(help)") }
-        return Shell.quoted("--\(option.name)=\(help):\(message(value)):\(action(option.kind, option.choices))")
+        guard let value = option.value else { return ShellWord.quoted("--\(option.name)\(help)") }
+        return ShellWord.quoted("--\(option.name)=\(help):\(message(value)):\(action(option.kind, option.choices))")
     }
 
     /// What `_arguments` does for a value.

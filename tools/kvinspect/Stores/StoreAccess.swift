@@ -35,9 +35,12 @@ enum StoreAccess {
 
     static func noStore(in folder: String) -> Failure {
         Failure(
-            "There is no store in \(folder). Pass the folder that holds \(StoreFiles.data); 'kvinspect load' makes a new store."
+            "There is no store in \(name(folder)). Pass the folder that holds \(StoreFiles.data); 'kvinspect load' makes a new store."
         )
     }
+
+    /// The name of a folder for a sentence, whose full stop must not be taken for a part of it.
+    private static func name(_ folder: String) -> String { folder.hasSuffix(".") ? "'\(folder)'" : folder }
 
     /// Opens a store that is there, for changing something in it.
     static func openForChanging(_ folder: String) throws -> SampleStore {
@@ -84,8 +87,12 @@ enum StoreAccess {
 
     /// Throws if a new store cannot get a name, before there is any work.
     static func refuseTaken(_ folder: String) throws {
+        if FileManager.default.fileExists(atPath: StoreFiles.dataPath(in: folder)) {
+            throw Failure("There is a store in \(name(folder)) already. Pass a folder that does not exist yet.")
+        }
         if holdsStore(folder) {
-            throw Failure("There is a store in \(folder) already. Pass a folder that does not exist yet.")
+            throw Failure(
+                "\(name(folder)) cannot be looked at: permission denied. Pass a folder in a place where you may write.")
         }
         let kind = try? FileManager.default.attributesOfItem(atPath: folder)[.type] as? FileAttributeType
         if let kind, kind != .typeDirectory {
@@ -117,26 +124,33 @@ enum StoreAccess {
 
     /// The text of an error, with advice for a user at a terminal: some of the store's own advice is for programmers.
     static func text(for error: any Error) -> String {
-        guard let error = error as? StoreError, let advice = advice(for: error.code) else { return "\(error)" }
-        let cause = error.underlying.map { " (\($0))" } ?? ""
-        return "\(error.path): \(error.detail)\(cause). \(advice)"
+        guard let error = error as? StoreError, let advice = advice(for: error) else { return "\(error)" }
+        return "\(error.path): \(error.detail)\(error.cause). \(advice)"
     }
 
-    private static func advice(for code: StoreError.Code) -> String? {
-        switch code {
+    private static func advice(for error: StoreError) -> String? {
+        let store = ShellWord.of(error.path)
+        return switch error.code {
         case .noStore: "Check the path; 'kvinspect load' makes a new store."
+        case .notAStore: "Pass the folder that holds \(StoreFiles.data); 'kvinspect load' also takes an empty folder."
+        case .damaged where error.path.isEmpty || error.remedy != nil: nil
+        case .damaged:
+            "Keep a copy of the folder first; 'kvinspect check \(store)' lists the damage, and "
+                + "'kvinspect repair \(store) --output NEW' saves what it can."
         case .tokenExpired:
-            "Run 'kvinspect changes' without --since once, and go on from the last token that it prints."
+            "Run 'kvinspect changes \(store)' without --since once, and go on from the last token that it prints."
         case .full: "Free space on the disk, or allow larger files. Nothing of this step was stored."
         case .mixedUnits: "'kvinspect scan' prints the samples one by one, each in its own unit."
+        case .unsuitableQuery where error.remedy != nil:
+            "Choose a shorter range with --from and --to, or longer buckets."
         case .unsuitableQuery: "Ask for what the type has; 'kvinspect types' prints its unit."
-        case .unsafeFolder: "Pass the store's own folder, and work as the user to whom it belongs or with a copy."
+        case .unsafeFolder: "Work as the user to whom the store belongs, or with a copy."
         case .unsafeFileSystem: "Copy the folder to a local disk while nobody writes to it, and use the copy."
         case .accessDenied:
             "Correct the permissions (0700 for the folder, 0600 for its files). Where nothing may be written, work with a copy."
-        case .poisoned: "Run 'kvinspect check', and look at what was stored before you go on."
+        case .poisoned: "Run 'kvinspect check \(store)', and look at what was stored before you go on."
         case .outcomeUnknown:
-            "Run 'kvinspect check' and look at what was stored before you go on: samples without ids would be doubled."
+            "Run 'kvinspect check \(store)' and look at what was stored before you go on: samples without ids would be doubled."
         case .readOnly: "It can be read, and a copy of it can be changed."
         case .closed, .nested, .growthBlocked, .replaced, .suspended, .forked, .readerExpired, .unfinished:
             "Run the command again."

@@ -28,6 +28,17 @@ struct TemporaryCopy {
         }
     }
 
+    /// A new store, in place of one that is not there.
+    init(inPlaceOf original: String) throws {
+        self.original = original
+        folder = FileSystem.temporaryFolder + "/healthkv-copy-" + SampleID().description
+        do {
+            store = try StoreAccess.openForLoading(folder)
+        } catch {
+            throw TemporaryCopy.naming(original, insteadOf: folder, error)
+        }
+    }
+
     /// Returns an error as one of the store that was copied: nobody finds the copy when it is read.
     func naming(_ error: any Error) -> any Error { TemporaryCopy.naming(original, insteadOf: folder, error) }
 

@@ -103,7 +103,8 @@ struct Table {
             if index > 0 { line += "  " }
             line += numeric[index] ? padding + text : index == row.count - 1 ? text : text + padding
         }
-        return line
+        // A line that wraps would tear the columns apart.
+        return limit.map { CellText.cut(line, to: $0) } ?? line
     }
 
     /// The text without what would steer a terminal or turn the direction of writing: names come from elsewhere.

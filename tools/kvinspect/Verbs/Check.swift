@@ -70,7 +70,8 @@ enum CheckVerb: Verb {
     fileprivate struct Findings {
         let list: [JSONValue]
         let omitted: Int
-        let samples: Int
+        /// How many samples were looked at; `nil` where nothing leads to them.
+        let samples: Int?
         let unexamined: [String]
         /// Whether all that was found are values of a newer release.
         var isOfNewerRelease = false
@@ -106,7 +107,7 @@ enum CheckVerb: Verb {
             .init("detail", .string("the file changed, or could not be read, while it was checked")),
         ]
         return Findings(
-            list: [.object(finding)], omitted: 0, samples: 0,
+            list: [.object(finding)], omitted: 0, samples: nil,
             unexamined: ["the rest of the file; check it again while nobody else changes it"])
     }
 
@@ -119,13 +120,14 @@ enum CheckVerb: Verb {
                 for finding in findings.list { try listing.append(finding) }
                 return [
                     .init("clean", .bool(count == 0)), .init("omitted", .count(findings.omitted)),
-                    .init("samples", .count(findings.samples)),
+                    .init("samples", .optional(findings.samples)),
                     .init("unexamined", .array(findings.unexamined.map { .string($0) })),
                     .init("stopped_at", .optional(findings.stoppedAt?.rawValue)),
                 ] + (findings.others.map { [.init("filtered_out", .count($0))] } ?? [])
                     + Listing.trailer(isComplete: findings.isComplete)
             }
         }
+        try console.flush()
         for part in findings.unexamined { console.say("Not looked at: \(part).") }
         if !findings.isComplete { return count == 0 ? .clean : .damage }
         if findings.isOfNewerRelease {
@@ -175,9 +177,7 @@ private struct FindingFilter {
         zone = try arguments.zone()
         table = arguments.text("table")
         type = arguments.text(OptionDescription.type.name) == nil ? nil : try arguments.type()
-        range = TimeRange(
-            from: try arguments.bound("from", in: zone) ?? .distantPast,
-            to: try arguments.bound("to", in: zone) ?? .distantFuture)
+        range = try arguments.range(in: zone)
     }
 
     private static let tablesOfSamples: Set<String> = ["chunks", "details", "names", "pages", "<main>"]
@@ -244,7 +244,9 @@ extension CheckVerb.Findings {
         others = filter.isActive ? report.findings.count - wanted.count : nil
         omitted = report.omitted + wanted.count - list.count
         let passed = CheckPart.allCases.prefix { $0 != first }.dropFirst().map { "\($0.rawValue): passed over" }
-        (samples, unexamined) = (report.samples, passed + report.unexamined)
+        // Without a meta page nothing leads to a sample.
+        samples = lostMetas > 1 ? nil : report.samples
+        unexamined = passed + report.unexamined
         resumedAt = first == .pages ? nil : first
         isOfNewerRelease = report.isOfNewerRelease && !wanted.isEmpty
     }

@@ -34,9 +34,7 @@ enum DiffVerb: Verb {
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let (zone, limit) = (try arguments.zone(), try arguments.count("limit") ?? .max)
-        let range = TimeRange(
-            from: try arguments.bound("from", in: zone) ?? .distantPast,
-            to: try arguments.bound("to", in: zone) ?? .distantFuture)
+        let range = try arguments.range(in: zone)
         let type = arguments.text(OptionDescription.type.name) == nil ? nil : try arguments.type()
         let one = try StoreAccess.openForReading(arguments.argument(first.name))
         // One store has no two handles with a read inside the other.

@@ -31,9 +31,7 @@ enum ExportVerb: Verb {
         var task = HealthExport()
         task.types = try arguments.types()
         task.sources = arguments.text("source").map { [$0] }
-        task.range = TimeRange(
-            from: try arguments.bound("from", in: zone) ?? .distantPast,
-            to: try arguments.bound("to", in: zone) ?? .distantFuture)
+        task.range = try arguments.range(in: zone)
         task.isExact = arguments.flag("exact")
         let file = arguments.argument("file")
         let endings = [".xml", ".zip", ".csv", ".ndjson"]
@@ -88,6 +86,7 @@ enum ExportVerb: Verb {
         [
             ("fractions_lost", report.fractionsLost), ("ids_lost", report.idsLost),
             ("details_lost", report.detailsLost), ("groups_lost", report.groupsLost),
+            ("routes_lost", report.routesLost),
             ("totals_lost", report.totalsLost), ("characters_lost", report.charactersLost),
         ]
     }
@@ -112,7 +111,10 @@ enum ExportVerb: Verb {
             let name = file.lowercased()
             let format =
                 name.hasSuffix(".csv") ? "The table" : name.hasSuffix(".ndjson") ? "FHIR" : "Apple's format"
-            return losses.isEmpty ? [first] : [first, "\(format) has no place for: \(losses)"]
+            let hint =
+                name.hasSuffix(".xml") && report.routesLost > 0
+                ? ["Routes stand in files beside the XML: a name that ends in .zip takes them along."] : []
+            return losses.isEmpty ? [first] : [first, "\(format) has no place for: \(losses)"] + hint
         }
     }
 }

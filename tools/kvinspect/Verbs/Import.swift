@@ -46,10 +46,8 @@ enum ImportVerb: Verb {
         var task = HealthImport()
         task.types = try arguments.types()
         task.sources = arguments.text("source").map { [$0] }
-        task.range = TimeRange(
-            from: try arguments.bound("from", in: zone) ?? .distantPast,
-            to: try arguments.bound("to", in: zone) ?? .distantFuture)
-        task.isDryRun = arguments.flag("dry-run")
+        task.range = try arguments.range(in: zone)
+        let isDry = arguments.flag("dry-run")
         task.map = try arguments.map()
         let file = arguments.argument("file")
         guard !arguments.flag("force") || arguments.text("quarantine") != nil else {
@@ -69,11 +67,13 @@ enum ImportVerb: Verb {
             for type in types { try UnknownType.refuse(type, in: known, orFile: true) }
         }
         let store: SampleStore?
-        // An import writes, even one that is undone.
-        let copy = try task.isDryRun && made == nil ? TemporaryCopy(of: arguments.store) : nil
+        // What an import does to records depends on those before them, so a dry run is an import elsewhere.
+        let copy: TemporaryCopy? =
+            try !isDry
+            ? nil : made == nil ? TemporaryCopy(of: arguments.store) : TemporaryCopy(inPlaceOf: arguments.store)
         defer { copy?.remove() }
-        if task.isDryRun {
-            console.say("Nothing is stored.")
+        if isDry {
+            console.say("Nothing is stored in \(arguments.store); a temporary copy takes the samples.")
             store = copy?.store
         } else {
             console.say("\(made == nil ? "Importing into" : "Making") the store in \(arguments.store).")
@@ -83,7 +83,7 @@ enum ImportVerb: Verb {
         if file == "-" || !FileSystem.isFile(file) && !FileSystem.isFolder(file) {
             Interruption.endWhileWaiting {
                 copy?.remove()
-                if let store { made?.removeIfEmpty(store) }
+                if let store, !isDry { made?.removeIfEmpty(store) }
             }
         }
         let report: HealthImportReport
@@ -95,7 +95,7 @@ enum ImportVerb: Verb {
                     try progress.advance(to: $0.bytes)
                 })
         } catch {
-            if let store { made?.removeIfEmpty(store) }
+            if let store, !isDry { made?.removeIfEmpty(store) }
             throw Failure.of(copy?.naming(error) ?? error, file)
         }
         progress.finish()

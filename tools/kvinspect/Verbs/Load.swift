@@ -50,7 +50,14 @@ enum LoadVerb: Verb {
         let new = Set(try store.read { try $0.knownTypes() }).subtracting(known).filter { $0.catalogNumber == nil }
         for type in new.sorted().prefix(mentioned) { console.say(UnknownType.text(ofNew: type)) }
         if new.count > mentioned { console.say("New types that are not named: \(new.count - mentioned).") }
-        try report(counts, loader, arguments, console)
+        do {
+            try report(counts, loader, arguments, console)
+            try console.finish()
+        } catch let error as Failure {
+            console.say("Everything is stored: do not load it again. Only the answer could not be printed.")
+            guard loader.bad > 0 else { throw error }
+            console.say("Error: \(error.message)")
+        }
         return loader.bad == 0 ? .clean : .partial
     }
 

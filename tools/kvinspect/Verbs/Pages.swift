@@ -199,8 +199,15 @@ enum PageFields {
 
     /// The lines of one field for people: lists as tables.
     static func lines(of field: JSONValue.Field, _ console: Console) -> [String] {
-        guard case .array(let items) = field.value, case .object(let first)? = items.first else {
-            return ["\(field.key)  \(Table.clean(field.value.cell))"]
+        func line(_ key: String, _ value: JSONValue) -> String {
+            let isSize = key == "bytes" || key.hasSuffix("_bytes")
+            if isSize, case .integer(let bytes) = value { return "\(key)  \(ByteSize.text(Int(bytes)))" }
+            return "\(key)  \(value == .null ? "unknown" : Table.clean(value.cell))"
+        }
+        if case .object(let parts) = field.value { return parts.map { line("\(field.key).\($0.key)", $0.value) } }
+        guard case .array(let items) = field.value else { return [line(field.key, field.value)] }
+        guard case .object(let first)? = items.first else {
+            return ["", "\(field.key):"] + items.map { "  " + Table.clean($0.cell) }
         }
         var columns = first.map(\.key)
         // What cannot be read has fewer fields than what can.

@@ -42,7 +42,7 @@ enum RepairVerb: Verb {
         var options = RepairOptions()
         options.includesDoubtful = arguments.flag("include-doubtful")
         options.mends = !arguments.flag("no-mend")
-        let progress = Progress(arguments, console, unit: "values")
+        let progress = Progress(arguments, console, unit: "steps")
         let report: RepairReport
         do {
             if let output, !isDry {
@@ -81,7 +81,9 @@ enum RepairVerb: Verb {
             .init("identities_lost", parts(report.identitiesLost)),
             .init(
                 "records_lost",
-                .object(report.recordsLost.sorted { $0.key < $1.key }.map { .init($0.key, .count($0.value)) })),
+                .object(
+                    report.recordsLost.sorted { $0.key < $1.key }
+                        .map { .init($0.key, $0.value == 0 ? .null : .count($0.value)) })),
             .init("findings", .array(report.findings.map { .string($0) })),
             .init(
                 "sync",
@@ -140,8 +142,11 @@ enum RepairVerb: Verb {
                     : "  those samples are left out; --include-doubtful keeps them")
         }
         if report.mayHoldDeleted { lines.append("deleted samples may be back: what tells of deletions is lost") }
-        for (table, count) in report.recordsLost.sorted(by: { $0.key < $1.key }) {
-            lines.append("records of \(table) lost: \(count)")
+        let tables = report.recordsLost.sorted { $0.key < $1.key }
+        lines += tables.filter { $0.value > 0 }.map { "records of \($0.key) lost: \($0.value)" }
+        let unknown = tables.filter { $0.value == 0 }.map(\.key)
+        if !unknown.isEmpty {
+            lines.append("records lost, if there were any: \(unknown.joined(separator: ", "))")
         }
         return lines
     }
@@ -167,29 +172,13 @@ enum RepairVerb: Verb {
         return "/" + parts.joined(separator: "/")
     }
 
-    /// A word of a shell.
-    private static func quoted(_ text: String) -> String {
-        let isPlain = text.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "-"), 0x80...:
-                true
-            default: false
-            }
-        }
-        if isPlain, !text.isEmpty, !text.hasPrefix("-") { return text }
-        // A word that begins with a hyphen would be taken for an option.
-        let safe = text.hasPrefix("-") ? "./" + text : text
-        return "'" + safe.replacing("'", with: "'\\''") + "'"
-    }
-
     /// The commands of a shell that put a new store in place of a damaged one.
     private static func commands(_ report: RepairReport, _ output: String?) -> [String] {
         guard let output, !report.isSound, !savesNothing(report) else { return [] }
         let source = path(report.source)
         return [
-            "mv \(quoted(source)) \(quoted(source + ".damaged"))", "mv \(quoted(path(output))) \(quoted(source))",
+            "mv \(ShellWord.of(source)) \(ShellWord.of(source + ".damaged"))",
+            "mv \(ShellWord.of(path(output))) \(ShellWord.of(source))",
         ]
     }
 

@@ -54,7 +54,7 @@ enum ScanVerb: Verb {
         }
         progress.finish()
         if progress.done == 0 {
-            console.say("No sample matches.")
+            console.say(query.limit == 0 ? "--limit 0 asks for no sample." : "No sample matches.")
             try store.read { try UnknownSource.mention(arguments.text("source"), in: $0, console) }
         }
         return LostParts.report(lost, in: query.zone, arguments, console)
@@ -79,8 +79,8 @@ enum ScanVerb: Verb {
         init(_ arguments: ParsedArguments) throws {
             zone = try arguments.zone()
             type = try arguments.type()
-            from = try arguments.bound("from", in: zone) ?? .distantPast
-            to = try arguments.bound("to", in: zone) ?? .distantFuture
+            let range = try arguments.range(in: zone)
+            (from, to) = (range.from, range.to)
             order = arguments.text("order") == "desc" ? .descending : .ascending
             rule =
                 switch arguments.text("rule") {

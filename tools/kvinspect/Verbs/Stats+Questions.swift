@@ -133,7 +133,8 @@ extension StatsVerb {
             }
             return []
         }
-        return found.bands.reduce(0) { $0 + $1.count }
+        // A value from before the range may hold within it.
+        return found.bands.count { $0.count > 0 || $0.nanoseconds > 0 }
     }
 
     static func printTrend(
@@ -160,6 +161,10 @@ extension StatsVerb {
                 ]))
             return []
         }
+        if trend == nil, try !transaction.samples(samples(of: query)).isEmpty {
+            console.say("All samples have one time: no line goes through them.")
+            return 1
+        }
         return trend?.count ?? 0
     }
 
@@ -167,8 +172,8 @@ extension StatsVerb {
         _ query: StatisticsQuery, _ transaction: borrowing ReadTransaction, _ zone: Zone, _ arguments: ParsedArguments,
         _ console: Console
     ) throws -> Int {
-        guard query.type.aggregation != .discrete else {
-            throw UsageError("--shares are of types that are summed up; \(query.type) is averaged", verb: description)
+        guard query.type.aggregation == .cumulative else {
+            throw UsageError("--shares are of types that are summed up; \(query.type) is not", verb: description)
         }
         var query = query
         query.fillsEmptyBuckets = true
@@ -218,7 +223,8 @@ extension StatsVerb {
             }
             return []
         }
-        return rhythm.slots.reduce(0) { $0 + $1.count }
+        // A sample may start in another slot than the one into which it reaches.
+        return rhythm.slots.count { $0.count > 0 || $0.sum != nil && $0.sum != 0 }
     }
 
     /// The samples of a query for statistics.
@@ -256,19 +262,14 @@ extension StatsVerb {
         let span = try arguments.count("average")
         if let span, span < 1 { throw arguments.invalid("average", reason: "One bucket at least.") }
         let goal = try goal(arguments)
-        let now = SystemClock.now()
-        var query = query
-        // Up to today: a row of days that ended long ago does not go on.
-        if goal != nil, query.to == .distantFuture {
-            let latest = try transaction.samples(of: query.type, order: .descending, limit: 1).first?.start ?? now
-            query.to = max(now, latest) + 1
-        }
         let buckets = try transaction.statistics(query)
         let isSummed = query.type.aggregation != .discrete && buckets.first?.sum != nil
         let value: (Statistics) -> Double? = isSummed ? { $0.sum } : { $0.average }
         let averages = span.map { buckets.movingAverage(of: value, over: $0) }
         let more = (span == nil ? [] : ["movingAverage"]) + (goal == nil ? [] : ["met"])
         let shape = Listing.Shape(key: "buckets", columns: bucketColumns + more)
+        var streaks: Streaks?
+        if let goal { streaks = try rows(in: buckets, query, of: value, meeting: goal, transaction) }
         try Listing.print(shape, arguments, console) { listing in
             for (index, bucket) in buckets.enumerated() {
                 try Interruption.check()
@@ -280,8 +281,7 @@ extension StatsVerb {
                 }
                 try listing.append(.object(fields))
             }
-            guard let goal else { return [] }
-            let streaks = buckets.streaks(of: value, meeting: goal)
+            guard let streaks else { return [] }
             return [
                 .init("met", .count(streaks.met)), .init("total", .count(streaks.total)),
                 .init("currentStreak", .count(streaks.current?.count ?? 0)),
@@ -289,12 +289,26 @@ extension StatsVerb {
                 .init("longestFrom", .optional(streaks.longest?.start, in: zone)),
             ]
         }
-        if let goal, arguments.listFormat(console) != .json {
-            let streaks = buckets.streaks(of: value, meeting: goal)
+        if let streaks, arguments.listFormat(console) != .json {
             console.say(
-                "\(streaks.met) of \(streaks.total) met the goal; \(streaks.current?.count ?? 0) in a row now, "
-                    + "\(streaks.longest?.count ?? 0) at most.")
+                "\(streaks.met) of \(streaks.total) met the goal, those without data counted; "
+                    + "\(streaks.current?.count ?? 0) in a row now, \(streaks.longest?.count ?? 0) at most.")
         }
         return buckets.count
+    }
+
+    /// The rows of buckets that met a goal, up to today: a row of days that ended long ago does not go on.
+    private static func rows(
+        in buckets: StatisticsCollection, _ query: StatisticsQuery, of value: (Statistics) -> Double?,
+        meeting goal: Goal, _ transaction: borrowing ReadTransaction
+    ) throws -> Streaks {
+        let now = SystemClock.now()
+        guard query.to == .distantFuture, let last = buckets.last, last.end <= now else {
+            let isOpen = (buckets.last?.end ?? query.to) > now && query.to > now
+            return buckets.streaks(of: value, meeting: goal, lastIsOpen: isOpen)
+        }
+        var toNow = query
+        toNow.to = now + 1
+        return try transaction.statistics(toNow).streaks(of: value, meeting: goal)
     }
 }

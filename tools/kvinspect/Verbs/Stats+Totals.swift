@@ -24,8 +24,8 @@ extension StatsVerb {
             throw UsageError("--totals are of days; leave out --by", verb: description)
         }
         let (type, zone, unit) = (try arguments.type(), try arguments.zone(), try convertedUnit(arguments))
-        let from = try arguments.bound("from", in: zone) ?? .distantPast
-        let to = try arguments.bound("to", in: zone) ?? .distantFuture
+        let range = try arguments.range(in: zone)
+        let (from, to) = (range.from, range.to)
         let store = try StoreAccess.openForReading(arguments.store)
         try UnknownType.refuse(type, in: store)
         let progress = Progress(arguments, console, unit: "totals")

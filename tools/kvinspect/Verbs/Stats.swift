@@ -117,16 +117,16 @@ enum StatsVerb: Verb {
         var calendar = Calendar(identifier: .iso8601)
         calendar.timeZone = zone.timeZone
         let unit = StatisticsInterval.Unit(rawValue: arguments.text("by") ?? "day") ?? .day
+        let range = try arguments.range(in: zone)
         var query = StatisticsQuery(
-            type, by: .every(1, unit), from: try arguments.bound("from", in: zone) ?? .distantPast,
-            to: try arguments.bound("to", in: zone) ?? .distantFuture, calendar: calendar,
+            type, by: .every(1, unit), from: range.from, to: range.to, calendar: calendar,
             fillsEmptyBuckets: arguments.flag("fill"))
         query.unit = try convertedUnit(arguments)
         query.filter = try arguments.filter(of: type)
         if arguments.flag("unmerged") || arguments.text("priority") != nil {
-            guard type.aggregation != .discrete else {
+            guard type.aggregation == .cumulative else {
                 throw UsageError(
-                    "--unmerged and --priority are for types that are summed up; \(type) is averaged",
+                    "--unmerged and --priority are for types that are summed up; \(type) is not",
                     verb: description)
             }
             guard !(arguments.flag("unmerged") && arguments.text("priority") != nil) else {

@@ -47,7 +47,7 @@ struct DamagedParts {
     /// Prints which types are damaged, and returns the exit code.
     func report(_ console: Console) -> ExitCode {
         for part in parts {
-            console.say("Some samples of \(part.type.shortName) cannot be read, and are left out.")
+            console.say("Some samples of \(part.type.shortName) cannot be read. The number of samples counts them.")
         }
         if let first = parts.first { console.say("Error: \(StoreAccess.text(for: first.error))") }
         return parts.isEmpty ? .clean : .damage
