@@ -36,11 +36,18 @@ public struct SnapshotWalk {
         /// The key after the range; `nil` for all keys from `lower` on.
         public let upper: [UInt8]?
 
-        /// Of one long value: its first page, and the key of the record that follows if that is known.
-        public let value: (page: UInt64, next: [UInt8]?)?
+        /// Of one long value: its pages, and the key of the record that follows if that is known.
+        public let value: (pages: Range<UInt64>, next: [UInt8]?)?
+
+        /// Whether a finding about a page is about what the hole hides.
+        public func holds(_ found: UInt64?) -> Bool {
+            guard let found else { return false }
+            return value?.pages.contains(found) ?? (found == page)
+        }
 
         public init(
-            table: String, page: UInt64, lower: [UInt8], upper: [UInt8]?, value: (page: UInt64, next: [UInt8]?)? = nil
+            table: String, page: UInt64, lower: [UInt8], upper: [UInt8]?,
+            value: (pages: Range<UInt64>, next: [UInt8]?)? = nil
         ) {
             (self.table, self.page, self.lower, self.upper, self.value) = (table, page, lower, upper, value)
         }
@@ -331,8 +338,10 @@ extension SnapshotWalk {
         guard holes.count < options.holeLimit else { return }
         let key = Array(page.bytes[entry.key])
         let next = index + 1 < page.count ? Array(page.bytes[page.key(index + 1)]) : place.upper
-        var value: (page: UInt64, next: [UInt8]?)?
-        if case .overflow(let first) = entry.place { value = (first, next) }
+        var value: (pages: Range<UInt64>, next: [UInt8]?)?
+        if case .overflow(let first) = entry.place, case let count = pages(for: entry.valueSize), first < .max - count {
+            value = (first..<first + count, next)
+        }
         holes.append(Hole(table: name, page: place.number, lower: key, upper: key + [0], value: value))
     }
 

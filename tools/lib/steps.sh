@@ -10,6 +10,8 @@ limit=   # a step is stopped after so many seconds; empty: never
 # step NAME COMMAND...: prints a heading, runs the command, and prints its time. The first failing step ends the script.
 step() {
     if [ -z "$lane" ]; then
+        # A lane has failed: what would follow is for nothing.
+        if [ -e "$steps/failed" ]; then together; fi
         run_step "$@"
         return
     fi
@@ -19,7 +21,10 @@ step() {
     until mkdir "$steps/speaking" 2>/dev/null; do sleep 0.1; done
     cat "$steps/$lane"
     rmdir "$steps/speaking"
-    if [ $code -ne 0 ]; then exit $code; fi
+    if [ $code -ne 0 ]; then
+        touch "$steps/failed"
+        exit $code
+    fi
 }
 
 # step_here NAME COMMAND...: a step that changes this shell.

@@ -115,6 +115,7 @@ struct ExportFile {
 
     private init(folder path: String) throws {
         var mains: [String] = []
+        var failure: (any Error)?
         var others: [(kind: String, bytes: Int)] = []
         var found: [(name: String, file: RouteFiles.File)] = []
         for name in try FileManager.default.subpathsOfDirectory(atPath: path).sorted() {
@@ -124,10 +125,14 @@ struct ExportFile {
             else { continue }
             let isHidden = name.split(separator: "/").contains { $0.hasPrefix("._") || $0 == "__MACOSX" }
             if !isHidden, ExportFile.isXML(name) {
-                var source = try FileSource(path: file) as any ByteSource
-                if try ExportFile.isMain(&source) {
-                    mains.append(name)
-                    continue
+                do {
+                    var source = try FileSource(path: file) as any ByteSource
+                    if try ExportFile.isMain(&source) {
+                        mains.append(name)
+                        continue
+                    }
+                } catch {
+                    failure = error
                 }
             }
             let size = attributes[.size] as? Int ?? 0
@@ -138,7 +143,7 @@ struct ExportFile {
                 others.append((kind, size))
             }
         }
-        guard let main = mains.first else { throw HealthImportError.noExport }
+        guard let main = mains.first else { throw failure ?? HealthImportError.noExport }
         if mains.count > 1 { throw HealthImportError.several(mains) }
         let (folder, routes) = (ExportFile.folder(of: main), RouteFiles())
         for (name, file) in found { routes.add(name, in: folder, file) }

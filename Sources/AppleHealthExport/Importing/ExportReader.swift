@@ -778,20 +778,32 @@ struct ExportReader {
         }
     }
 
-    /// The same for a record that is no element any more, whose type and source still stand in its tag.
+    /// The same for a record that is no element any more, whose type and source still stand in its tag, each once and
+    /// between quotes.
     private mutating func isUnwanted(
         _ bytes: borrowing Span<UInt8>, _ range: Range<Int>, _ sink: inout RecordSink
     ) -> Bool {
         guard bytes.matches(ExportReader.recordStart, at: range.lowerBound) else { return false }
+        let tag =
+            range
+            .lowerBound..<(bytes.firstPlace(of: [0x3E], from: range.lowerBound, to: range.upperBound)
+            ?? range.upperBound)
+        guard bytes.firstPlace(of: ExportReader.recordStart, from: tag.lowerBound + 1, to: tag.upperBound) == nil else {
+            return false
+        }
         func text(_ name: ExportName) -> String? {
-            let opening = [0x20] + name.bytes + [0x3D, 0x22]
-            guard let place = bytes.firstPlace(of: opening, from: range.lowerBound, to: range.upperBound) else {
-                return nil
-            }
-            let start = place + opening.count
-            guard let end = bytes.firstPlace(of: [0x22], from: start, to: range.upperBound) else { return nil }
-            let found = ExportText(ExportAttribute(name: start..<start, value: start..<end, isPlain: false), in: bytes)
-            return found.isMended ? nil : found.text
+            let opening = [0x20] + name.bytes + [0x3D]
+            guard let place = bytes.firstPlace(of: opening, from: tag.lowerBound, to: tag.upperBound),
+                bytes.firstPlace(of: opening, from: place + 1, to: tag.upperBound) == nil
+            else { return nil }
+            let start = place + opening.count + 1
+            guard start < tag.upperBound, bytes[start - 1] == 0x22,
+                let end = bytes.firstPlace(of: [0x22], from: start, to: tag.upperBound), end + 1 < tag.upperBound,
+                bytes[end + 1] == 0x20 || bytes[end + 1] == 0x2F
+            else { return nil }
+            let value = ExportText(ExportAttribute(name: start..<start, value: start..<end, isPlain: false), in: bytes)
+            // A quote that is missing makes the name of the next attribute a part of the value.
+            return value.isMended || value.text.contains("=") ? nil : value.text
         }
         let isType = sink.wanted.types.map { types in text(.type).map { types.contains(SampleType($0)) } ?? true }
         let isSource = sink.wanted.sources.map { names in text(.sourceName).map { names.contains($0) } ?? true }

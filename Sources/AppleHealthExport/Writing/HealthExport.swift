@@ -158,9 +158,7 @@ public struct HealthExport: Sendable {
         }
         if let bundle = try writer.take() { try body(bundle, writer.report.samples) }
         var report = writer.report
-        if sources == nil, types?.contains(.workoutRoute) ?? true {
-            report.routesLost += try transaction.count(of: .workoutRoute, in: range)
-        }
+        try forEachSample(of: .workoutRoute, in: transaction) { _ in report.routesLost += 1 }
         return report
     }
 

@@ -13,7 +13,8 @@ public struct HealthExportReport: Sendable, Hashable {
     /// Samples with anything else that does not come back: bundle or system of the source, an edit, notes, a version,
     /// kinds of metadata, fractions of a second in clocks and workouts.
     public var detailsLost = 0
-    /// Routes of workouts that are not in the file. An archive holds them all in files of their own, as Apple's does.
+    /// Routes of workouts that are not in the file. An archive holds those of the workouts in it, in files of their own
+    /// as Apple's does.
     public var routesLost = 0
     /// Groups of which the form says nothing: in Apple's, those that it has no correlation for; as Observations, all
     /// but blood pressures.

@@ -47,13 +47,17 @@ struct SampleTable {
         bytes += line
         report.samples += 1
         report.bytes += line.count
-        if !SampleTable.isWhole(sample) { report.detailsLost += 1 }
+        if sample.route != nil {
+            report.routesLost += 1
+        } else if !SampleTable.isWhole(sample) {
+            report.detailsLost += 1
+        }
     }
 
     /// Whether the columns have a place for everything that a sample has, apart from its clock.
     private static func isWhole(_ sample: Sample) -> Bool {
         let source = sample.source
-        guard sample.timeZone == nil, sample.workout == nil, sample.route == nil, sample.local.isEmpty,
+        guard sample.timeZone == nil, sample.workout == nil, sample.local.isEmpty,
             sample.count == 1,
             sample.original == nil, sample.reversion == nil, source.version == nil, source.product == nil,
             source.system == nil

@@ -129,7 +129,7 @@ extension Finding {
             kind: Kind(rawValue: finding.kind.rawValue) ?? .pageUnreadable, table: finding.table ?? Finding.pages,
             detail: place + finding.detail, page: finding.page)
         let own = holes.filter { $0.table == finding.table }
-        if let hole = own.first(where: { $0.value.map { $0.page == finding.page } ?? ($0.page == finding.page) }) {
+        if let hole = own.first(where: { $0.holds(finding.page) }) {
             locate(from: hole.lower, to: hole.value.map(\.next) ?? hole.upper)
         }
     }

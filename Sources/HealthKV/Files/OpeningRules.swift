@@ -69,10 +69,12 @@ struct OpeningRules {
         while folder.count > 1, folder.hasSuffix("/") { folder.removeLast() }
         for path in [folder, StoreFiles.dataPath(in: folder), StoreFiles.lockPath(in: folder)]
         where FileSystem.statusOfLink(path)?.kind == .symbolicLink {
-            let remedy = path == folder ? "pass the folder that it leads to" : "put the file itself there"
-            throw StoreError(
+            var refusal = StoreError(
                 .unsafeFolder, path: path,
-                "This is a symbolic link, by which another could lead the store's data elsewhere; \(remedy)")
+                "This is a symbolic link, by which another could lead the store's data elsewhere")
+            refusal.remedy = path == folder ? "Pass the folder that it leads to." : "Put the file itself there."
+            refusal.isOfLink = true
+            throw refusal
         }
     }
 

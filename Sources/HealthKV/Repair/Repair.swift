@@ -122,7 +122,7 @@ struct Repair {
         let environment = try Environment(folder: partial, options: Repair.scratch)
         defer { _ = environment.close() }
         var tables = try SalvagedTables(environment)
-        let filled = try tables.copy(salvage)
+        let filled = try tables.copy(salvage, step)
         let unreachable = try tables.ensureHeader(salvage.facts?.stamp ?? salvage.lastCommit)
         let journal: JournalFile?
         do {
@@ -274,7 +274,7 @@ struct Repair {
             let expected = try counts(in: store)
             do { try store.rebuild { try steps.next() } } catch  where StoreError.isDamage(error) {
                 // Links are the one table of which a part is worse than nothing: peers make them again.
-                report.recordsLost[TableCode.links.name] = max(1, report.recordsLost[TableCode.links.name] ?? 0)
+                report.recordsLost[TableCode.links.name] = 0
                 try store.write { txn in _ = try txn.clear(.links) }
                 try store.rebuild { try steps.next() }
             }

@@ -70,7 +70,7 @@ struct SalvagedTables {
 
     /// Copies everything that the trees lead to, and then what fills their holes. Returns the number of current
     /// records that filled a hole, by table.
-    mutating func copy(_ salvage: Salvage) throws -> [TableCode: Int] {
+    mutating func copy(_ salvage: Salvage, _ step: () throws -> Void) throws -> [TableCode: Int] {
         var failure: (any Error)?
         try salvage.forEachInTrees { value, bytes in
             guard failure == nil else { return }
@@ -85,6 +85,7 @@ struct SalvagedTables {
         for value in salvage.pieces.filter(\.isWhole).sorted(by: {
             ($0.origin, $0.stamp.commit) > ($1.origin, $1.stamp.commit)
         }) {
+            try step()
             // What is only taken for current is looked at row by row, beside deletions and what was found elsewhere.
             if salvage.presumes, value.table == .chunks || value.table == .details { continue }
             if value.origin < .current {

@@ -15,14 +15,13 @@ enum Rebuild {
 
     private static func all(in txn: inout WriteTransaction, _ step: () throws -> Void) throws {
         for type in try ChunkTable.typesWithChunks(in: txn.snapshot) {
-            try step()
-            try ShadowMarks.rebuildShadows(of: type, in: &txn)
+            try ShadowMarks.rebuildShadows(of: type, in: &txn, step)
         }
-        try step()
-        try SummaryTable.rebuildCounts(in: &txn)
+        try SummaryTable.rebuildCounts(in: &txn, step)
         try IdentityIndex.rebuild(in: &txn, step)
         try step()
         try QueueTable.rebuild(in: &txn)
+        try step()
         try LinkPacking.rebuild(in: &txn)
     }
 }

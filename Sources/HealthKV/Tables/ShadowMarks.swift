@@ -15,11 +15,16 @@ enum ShadowMarks {
     }
 
     /// Recomputes the shadow marks of all samples of a type.
-    static func rebuildShadows(of type: UInt32, in txn: inout WriteTransaction) throws {
+    ///
+    /// - Parameter step: called before each chunk; an error that it throws ends the work.
+    static func rebuildShadows(
+        of type: UInt32, in txn: inout WriteTransaction, _ step: () throws -> Void = {}
+    ) throws {
         let isOn = try shadows(type, in: txn)
         for duration in DurationClass.allCases {
             let lane = Lane(type: type, duration: duration)
             for key in try ChunkTable.chunkKeys(lane, in: txn.snapshot) {
+                try step()
                 let times = try contestedTimes(lane, key, isOn, in: txn.snapshot)
                 if isOn { try refreshShadows(lane, times, in: &txn) } else { try clearShadows(lane, times, in: &txn) }
             }

@@ -117,23 +117,26 @@ enum SummaryTable {
     }
 
     /// Recounts every type, and marks all summaries as stale.
-    static func rebuildCounts(in txn: inout WriteTransaction) throws {
+    static func rebuildCounts(in txn: inout WriteTransaction, _ step: () throws -> Void) throws {
         try txn.clear(.summaries)
         txn.state.counts = [:]
-        for (type, counts, starts) in try countAll(in: txn.snapshot) {
+        for (type, counts, starts) in try countAll(in: txn.snapshot, step) {
             txn.state.counts[type] = counts
             if let starts { txn.state.stale.mark(type, starts.lowerBound, starts.upperBound) }
         }
     }
 
     /// Counts every type by reading every row. Also returns the time range that the type covers.
-    static func countAll(in snapshot: Snapshot) throws -> [(
+    ///
+    /// - Parameter step: called before each chunk; an error that it throws ends the work.
+    static func countAll(in snapshot: Snapshot, _ step: () throws -> Void = {}) throws -> [(
         type: UInt32, counts: TypeCounts, starts: ClosedRange<Int64>?
     )] {
         var counts: [UInt32: TypeCounts] = [:]
         var starts: [UInt32: ClosedRange<Int64>] = [:]
         var cursor = try snapshot.view.cursor(snapshot.tables[.chunks])
         while try cursor.next() {
+            try step()
             let chunk = try HotChunk(cursor.value, key: cursor.key)
             let lane = chunk.key.lane
             let rows = try ChunkTable.allRows(chunk, in: snapshot)

@@ -95,6 +95,8 @@ public struct StoreError: Error, Sendable {
     public let underlying: (any Error)?
     /// What helps, where it is not what helps with others of the code.
     package internal(set) var remedy: String?
+    /// Whether a symbolic link was refused.
+    package internal(set) var isOfLink = false
 
     /// An error of the store at `path`. `detail` must not hold a health value.
     public init(_ code: Code, path: String, _ detail: String, underlying: (any Error)? = nil) {
@@ -191,13 +193,16 @@ extension StoreError {
     static func isFull(_ error: any Error) -> Bool { (wrap(error, path: "") as? StoreError)?.code == .full }
 
     /// The same error, told of the folder that the caller knows instead of one that was made for a moment.
-    static func retold(_ error: any Error, of folder: String) -> any Error {
+    package static func retold(_ error: any Error, of folder: String) -> any Error {
         switch error {
         case let error as StoreError:
-            StoreError(
-                error.code, path: folder, error.detail, underlying: error.underlying.map { retold($0, of: folder) })
-        case let error as LMDBError: LMDBError(error.code, operation: error.operation, path: folder)
-        default: error
+            var retold = StoreError(
+                error.code, path: folder, error.detail,
+                underlying: error.underlying.map { StoreError.retold($0, of: folder) })
+            retold.remedy = error.remedy
+            return retold
+        case let error as LMDBError: return LMDBError(error.code, operation: error.operation, path: folder)
+        default: return error
         }
     }
 

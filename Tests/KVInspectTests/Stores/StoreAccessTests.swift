@@ -77,7 +77,7 @@ struct StoreAccessTests {
         try FileManager.default.createSymbolicLink(
             atPath: bench.path("L"), withDestinationPath: bench.path("S"))
         let run = try bench.run("info", "L")
-        #expect(run.code == 1 && run.errors.contains("pass the folder that it leads to"), "\(run.errors)")
+        #expect(run.code == 1 && run.errors.contains("Pass the folder that it leads to"), "\(run.errors)")
         #expect(!run.errors.contains("option"))
     }
 

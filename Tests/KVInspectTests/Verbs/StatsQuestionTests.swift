@@ -85,7 +85,7 @@ struct StatsQuestionTests {
         #expect(shares.map { $0["source"] as? String } == ["Phone", "Watch"])
         #expect(shares.map { $0["sum"] as? Double } == [500, 30])
         #expect(abs((shares[0]["share"] as? Double ?? 0) - 500 / 530) < 1e-12)
-        try refused("stats", "S", "--type", "bodyMass", "--shares", naming: "averaged")
+        try refused("stats", "S", "--type", "bodyMass", "--shares", naming: "summed up")
     }
 
     @Test("Hours of the day and days of the week") func rhythm() throws {
@@ -146,7 +146,7 @@ struct StatsQuestionTests {
             #"{"type":"heartRate","start":"2024-04-02T02:05:00Z","value":120,"unit":"count/min","source":"A"}"#,
             #"{"type":"stepCount","start":"2024-04-02T01:00:00Z","end":"2024-04-02T07:00:00Z","value":60,"unit":"count","source":"A"}"#,
             #"{"type":"bodyMass","start":"2024-04-02T01:00:00Z","value":60,"unit":"kg","source":"A"}"#,
-            #"{"type":"sleepAnalysis","start":"2024-04-02T01:00:00Z","end":"2024-04-02T02:00:00Z","value":5,"source":"A"}"#,
+            #"{"type":"sleepAnalysis","start":"2024-04-02T01:00:00Z","end":"2024-04-02T02:00:00Z","value":5,"unit":"count","source":"A"}"#,
         ]
         try bench.load("H", lines.joined(separator: "\n"))
         for words in [

@@ -70,9 +70,15 @@ struct ParsedArguments {
 
     /// The range from --from to --to.
     func range(in zone: Zone) throws -> TimeRange {
-        let (from, to) = (try bound("from", in: zone), try bound("to", in: zone))
-        if let from, let to, from > to { throw invalid("to", reason: "It must not be before --from.") }
-        return TimeRange(from: from ?? .distantPast, to: to ?? .distantFuture)
+        TimeRange(
+            from: try bound("from", in: zone) ?? .distantPast, to: try bound("to", in: zone) ?? .distantFuture)
+    }
+
+    /// The same for verbs that would store or write nothing if its ends were exchanged.
+    func orderedRange(in zone: Zone) throws -> TimeRange {
+        let range = try range(in: zone)
+        if range.from > range.to { throw invalid("to", reason: "It must not be before --from.") }
+        return range
     }
 
     /// The condition that samples of a type must meet; `nil` for none.

@@ -144,6 +144,7 @@ enum StoreAccess {
         case .unsuitableQuery where error.remedy != nil:
             "Choose a shorter range with --from and --to, or longer buckets."
         case .unsuitableQuery: "Ask for what the type has; 'kvinspect types' prints its unit."
+        case .unsafeFolder where error.isOfLink: nil
         case .unsafeFolder: "Work as the user to whom the store belongs, or with a copy."
         case .unsafeFileSystem: "Copy the folder to a local disk while nobody writes to it, and use the copy."
         case .accessDenied:

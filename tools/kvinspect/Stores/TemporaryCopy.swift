@@ -35,6 +35,7 @@ struct TemporaryCopy {
         do {
             store = try StoreAccess.openForLoading(folder)
         } catch {
+            try? FileManager.default.removeItem(atPath: folder)
             throw TemporaryCopy.naming(original, insteadOf: folder, error)
         }
     }
@@ -44,7 +45,11 @@ struct TemporaryCopy {
 
     private static func naming(_ original: String, insteadOf folder: String, _ error: any Error) -> any Error {
         guard let error = error as? StoreError, error.path.hasPrefix(folder) else { return error }
-        return StoreError(error.code, path: original, error.detail, underlying: error.underlying)
+        // A disk without room is the one of the temporary folder, and that is all that can be wrong with the copy.
+        if [.full, .storage, .outcomeUnknown].contains(error.code) {
+            return Failure("The temporary copy in \(FileSystem.temporaryFolder) failed: \(error.detail)\(error.cause).")
+        }
+        return StoreError.retold(error, of: original)
     }
 
     /// Closes and removes the copy.

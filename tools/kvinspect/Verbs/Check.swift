@@ -127,7 +127,6 @@ enum CheckVerb: Verb {
                     + Listing.trailer(isComplete: findings.isComplete)
             }
         }
-        try console.flush()
         for part in findings.unexamined { console.say("Not looked at: \(part).") }
         if !findings.isComplete { return count == 0 ? .clean : .damage }
         if findings.isOfNewerRelease {

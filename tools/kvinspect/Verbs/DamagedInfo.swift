@@ -17,7 +17,9 @@ struct DamagedInfo {
     }
 
     func print(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
-        try Answer.print(fields, arguments, console) { fields.flatMap { PageFields.lines(of: $0, console) } }
+        try Answer.print(fields, arguments, console) {
+            fields.flatMap { PageFields.lines(of: $0, console, unknown: "unknown") }
+        }
         console.say("Error: \(Table.clean(reason))")
         return .damage
     }

@@ -31,7 +31,7 @@ enum ExportVerb: Verb {
         var task = HealthExport()
         task.types = try arguments.types()
         task.sources = arguments.text("source").map { [$0] }
-        task.range = try arguments.range(in: zone)
+        task.range = try arguments.orderedRange(in: zone)
         task.isExact = arguments.flag("exact")
         let file = arguments.argument("file")
         let endings = [".xml", ".zip", ".csv", ".ndjson"]

@@ -46,7 +46,7 @@ enum ImportVerb: Verb {
         var task = HealthImport()
         task.types = try arguments.types()
         task.sources = arguments.text("source").map { [$0] }
-        task.range = try arguments.range(in: zone)
+        task.range = try arguments.orderedRange(in: zone)
         let isDry = arguments.flag("dry-run")
         task.map = try arguments.map()
         let file = arguments.argument("file")

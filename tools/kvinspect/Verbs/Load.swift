@@ -54,7 +54,10 @@ enum LoadVerb: Verb {
             try report(counts, loader, arguments, console)
             try console.finish()
         } catch let error as Failure {
-            console.say("Everything is stored: do not load it again. Only the answer could not be printed.")
+            let rest = loader.bad == 0 ? "All lines are" : "All lines but those that were left out are"
+            if !loader.endedEarly {
+                console.say("\(rest) stored: do not load them again. Only the answer could not be printed.")
+            }
             guard loader.bad > 0 else { throw error }
             console.say("Error: \(error.message)")
         }

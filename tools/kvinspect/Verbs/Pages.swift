@@ -198,11 +198,13 @@ enum PageFields {
     private static func hex(_ bytes: [UInt8]) -> JSONValue { SyncFields.hex(bytes) }
 
     /// The lines of one field for people: lists as tables.
-    static func lines(of field: JSONValue.Field, _ console: Console) -> [String] {
+    static func lines(
+        of field: JSONValue.Field, _ console: Console, unknown: String = ""
+    ) -> [String] {
         func line(_ key: String, _ value: JSONValue) -> String {
             let isSize = key == "bytes" || key.hasSuffix("_bytes")
             if isSize, case .integer(let bytes) = value { return "\(key)  \(ByteSize.text(Int(bytes)))" }
-            return "\(key)  \(value == .null ? "unknown" : Table.clean(value.cell))"
+            return "\(key)  \(value == .null ? unknown : Table.clean(value.cell))"
         }
         if case .object(let parts) = field.value { return parts.map { line("\(field.key).\($0.key)", $0.value) } }
         guard case .array(let items) = field.value else { return [line(field.key, field.value)] }

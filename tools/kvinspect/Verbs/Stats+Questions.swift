@@ -224,7 +224,7 @@ extension StatsVerb {
             return []
         }
         // A sample may start in another slot than the one into which it reaches.
-        return rhythm.slots.count { $0.count > 0 || $0.sum != nil && $0.sum != 0 }
+        return rhythm.slots.count { $0.occurrences > 0 }
     }
 
     /// The samples of a query for statistics.
@@ -303,12 +303,12 @@ extension StatsVerb {
         meeting goal: Goal, _ transaction: borrowing ReadTransaction
     ) throws -> Streaks {
         let now = SystemClock.now()
+        let isOpen = query.to > now
         guard query.to == .distantFuture, let last = buckets.last, last.end <= now else {
-            let isOpen = (buckets.last?.end ?? query.to) > now && query.to > now
-            return buckets.streaks(of: value, meeting: goal, lastIsOpen: isOpen)
+            return buckets.streaks(of: value, meeting: goal, lastIsOpen: isOpen, until: now)
         }
         var toNow = query
         toNow.to = now + 1
-        return try transaction.statistics(toNow).streaks(of: value, meeting: goal)
+        return try transaction.statistics(toNow).streaks(of: value, meeting: goal, until: now)
     }
 }
