@@ -128,7 +128,7 @@ struct StoreAccessTests {
         let tool = try #require(bench.prepare(["info", "S"], input: nil).executableURL).path
         let line = #"{"type":"bodyMass","start":"2024-01-01","value":70,"unit":"kg","source":"Scale"}"#
         let run = try bench.runProgram("sh", ["-c", "echo '\(line)' | \"\(tool)\" load F >/dev/full"])
-        #expect(run.code == 1 && run.errors.contains("Everything is stored: do not load it again."), "\(run.errors)")
+        #expect(run.code == 1 && run.errors.contains("All lines are stored: do not load them again."), "\(run.errors)")
         #expect(try bench.run("info", "F", "--format", "json").json()["samples"] as? Int == 1)
     }
 }
