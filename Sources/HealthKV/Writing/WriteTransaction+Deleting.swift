@@ -4,7 +4,7 @@ import LMDB
 
 extension WriteTransaction {
     /// Records that samples of a type and source left without being deleted, as another copy of the store reports.
-    public mutating func notePurged(_ type: SampleType, of source: SourceIdentity) throws {
+    package mutating func notePurged(_ type: SampleType, of source: SourceIdentity) throws {
         try PurgedSamples.note(
             NameTable.number(of: type, in: &self), NameTable.number(of: source, in: &self), in: &self)
     }
@@ -73,7 +73,7 @@ extension WriteTransaction {
     /// not greater: compares the version, then the clock, and at a tie the deletion wins over the content (SEMANTICS
     /// C1). Returns `true` if anything changed.
     @discardableResult
-    public mutating func merge(_ deletion: DeletedSample) throws -> Bool { try merge([deletion])[0] }
+    package mutating func merge(_ deletion: DeletedSample) throws -> Bool { try merge([deletion])[0] }
 
     /// Merges deletions as ``merge(_:)-(DeletedSample)`` does one by one, but writes each chunk once. Returns for each
     /// deletion whether it changed anything.
@@ -96,7 +96,7 @@ extension WriteTransaction {
     /// Deletes a sample because a peer deleted it, and nothing else. The tombstone takes the greater of both versions.
     /// Returns `false` if there is no such sample.
     @discardableResult
-    public mutating func delete(id: SampleID, version: Int64) throws -> Bool {
+    package mutating func delete(id: SampleID, version: Int64) throws -> Bool {
         guard version <= Sample.versionLimit else { throw ModelError.numberOutOfRange(field: "version") }
         guard let found = try SampleLookup.find(id, in: snapshot) else { return false }
         return try whole { transaction in
@@ -134,7 +134,7 @@ extension WriteTransaction {
     /// Raises the version of a deletion, because a peer reports that it deleted a greater version that is unknown here.
     /// That version is then deleted wherever it still exists. Returns `true` if the deletion was below it.
     @discardableResult
-    public mutating func raise(_ deletion: DeletedSample, to version: Int64) throws -> Bool {
+    package mutating func raise(_ deletion: DeletedSample, to version: Int64) throws -> Bool {
         guard deletion.version < version else { return false }
         witness(deletion.modified)
         return try merge(deletion.raised(to: version, at: tick(over: deletion.modified)))

@@ -268,7 +268,7 @@ extension WriteTransaction {
     /// Merges a sample as another store holds it: version and clock stay as given, and the greater of (version, clock,
     /// content) wins, so that merging gives the same result in any order.
     @discardableResult
-    public mutating func merge(_ sample: Sample) throws -> SaveOutcome {
+    package mutating func merge(_ sample: Sample) throws -> SaveOutcome {
         try whole { try Saving.store(sample, rule: .merge, in: &$0) }
     }
 }

@@ -96,7 +96,7 @@ extension WriteTransaction {
     }
 
     /// Removes a conflict from the audit record, after it was reviewed or restored.
-    public mutating func removeAudit(_ entry: AuditEntry) throws {
+    package mutating func removeAudit(_ entry: AuditEntry) throws {
         try PeerTables.forget(PeerKey.audit(entry.commit, entry.ordinal), as: AuditEntry.self, in: &self)
     }
 
@@ -188,7 +188,7 @@ extension WriteTransaction {
     ///     try txn.receiving(from: "tablet") { try $0.merge(sample) }
     /// }
     /// ```
-    public mutating func receiving<Result>(
+    package mutating func receiving<Result>(
         from peer: PeerID, _ body: (inout WriteTransaction) throws -> Result
     ) throws -> Result {
         let outer = environment.sender
