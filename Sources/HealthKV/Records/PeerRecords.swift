@@ -117,8 +117,8 @@ public struct PeerLink: Sendable, Hashable {
     public let sample: SampleID
     /// The id under which the peer holds the sample.
     public var idAtPeer: SampleID
-    /// The version or number that the peer showed or was sent last; zero and negative numbers have meanings of their own,
-    /// which `docs/SYNC.md` lists.
+    /// The version or number that the peer showed or was sent last. Zero and negative numbers have meanings of their
+    /// own, which `docs/SYNC.md` lists.
     public var version: Int64
     /// A UUID from a push is provisional until it was pulled back.
     public var isProvisional: Bool
