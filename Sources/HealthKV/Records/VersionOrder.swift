@@ -6,7 +6,7 @@ import HealthModel
 ///
 /// A deletion has the order of its version and clock, and wins over a sample of the same order. Of two samples of the
 /// same order the one with the greater canonical bytes wins, and an edit over an import is merged apart from the
-/// import: ``WriteTransaction/merge(_:)-(Sample)`` decides all of this.
+/// import.
 public struct VersionOrder: Comparable, Hashable, Sendable {
     /// The version of the sample, or of the edit that lies over it.
     public let version: Int64

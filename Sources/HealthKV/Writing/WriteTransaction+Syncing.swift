@@ -182,12 +182,6 @@ extension WriteTransaction {
     /// Runs `body` so that its changes count as received from a peer: they are queued for all other peers, but not for
     /// that one. A peer that follows the feed counts as having seen them, unless there are earlier changes that it has
     /// not seen, or an edit that one side holds and an import that the other holds were combined.
-    ///
-    /// ```swift
-    /// try store.write { txn in
-    ///     try txn.receiving(from: "tablet") { try $0.merge(sample) }
-    /// }
-    /// ```
     package mutating func receiving<Result>(
         from peer: PeerID, _ body: (inout WriteTransaction) throws -> Result
     ) throws -> Result {
