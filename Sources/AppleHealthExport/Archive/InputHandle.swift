@@ -40,14 +40,16 @@ struct InputHandle {
 
     /// Appends up to `count` bytes from the current position to `buffer` and returns how many, 0 at the end.
     func read(into buffer: inout [UInt8], atMost count: Int) throws(ArchiveError) -> Int {
-        do {
-            return try Self.withoutLeftovers {
-                guard let piece = try handle.read(upToCount: count) else { return 0 }
-                buffer.append(contentsOf: piece)
-                return piece.count
+        while true {
+            do {
+                return try Self.withoutLeftovers {
+                    guard let piece = try handle.read(upToCount: count) else { return 0 }
+                    buffer.append(contentsOf: piece)
+                    return piece.count
+                }
+            } catch {
+                if !SystemReason.isInterruption(error) { throw Self.failure(error, name) }
             }
-        } catch {
-            throw Self.failure(error, name)
         }
     }
 

@@ -7,9 +7,19 @@
 struct SystemReason: CustomStringConvertible {
     let description: String
 
-    init(_ error: any Error) {
+    /// Whether a signal ended a call that was waiting, so that it must be made again.
+    static func isInterruption(_ error: any Error) -> Bool {
+        let inner = inner(error)
+        return inner.domain == NSPOSIXErrorDomain && inner.code == Int(EINTR)
+    }
+
+    private static func inner(_ error: any Error) -> NSError {
         let outer = error as NSError
-        let inner = outer.userInfo[NSUnderlyingErrorKey] as? NSError ?? outer
+        return outer.userInfo[NSUnderlyingErrorKey] as? NSError ?? outer
+    }
+
+    init(_ error: any Error) {
+        let inner = SystemReason.inner(error)
         let reason = inner.localizedFailureReason ?? inner.localizedDescription
         description = inner.domain == NSPOSIXErrorDomain ? reason : "\(inner.domain) \(inner.code)"
     }

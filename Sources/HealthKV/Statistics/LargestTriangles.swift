@@ -16,7 +16,7 @@ extension Series {
     /// ``SampleReading/series(_:from:to:points:unit:)``. The series must be in the order of time; the first and the
     /// last point are always chosen, so `count` must be at least 2.
     public func largestTriangles(_ count: Int) -> Series {
-        precondition(count >= 2, "a line has two points at least")
+        Misuse.refuse(unless: count >= 2, "a line has two points at least")
         guard self.count > count else { return self }
         if count == 2 {
             return Series(

@@ -50,7 +50,7 @@ public struct StatisticsInterval: Sendable, Hashable {
     /// than 600 years, longer than all time that an `Instant` can express, becomes one of 600 years. `count` is at
     /// least 1.
     public static func every(_ count: Int, _ unit: Unit) -> StatisticsInterval {
-        precondition(count > 0, "an interval has at least one unit")
+        Misuse.refuse(unless: count > 0, "an interval has at least one unit")
         return StatisticsInterval(unit: unit, count: min(count, unit.greatestCount))
     }
 

@@ -94,7 +94,7 @@ extension StatisticsCollection {
     /// for (day, average) in zip(days, week) { print(day.start, average ?? 0) }
     /// ```
     public func movingAverage(of value: (Statistics) -> Double?, over count: Int) -> [Double?] {
-        precondition(count > 0, "an average is taken of one bucket at least")
+        Misuse.refuse(unless: count > 0, "an average is taken of one bucket at least")
         let numbers = cells.indices.map { index -> Double? in
             let bucket = bucket(index)
             return bucket.hasData ? value(bucket) : nil

@@ -27,7 +27,7 @@ extension SampleStore {
     public func pages(
         _ query: SampleQuery, size: Int = 1_000, onDamage: (@Sendable (DamagedRange) -> Void)? = nil
     ) -> SamplePages {
-        precondition(size > 0, "a page has at least one sample")
+        Misuse.refuse(unless: size > 0, "a page has at least one sample")
         return SamplePages(store: self, query: query, size: size, onDamage: onDamage)
     }
 

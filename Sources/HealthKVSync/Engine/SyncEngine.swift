@@ -27,8 +27,8 @@ public final class SyncEngine: Sendable {
         var sessions: [PeerID: PeerSession] = [:]
         let engine = EngineIdentity(options)
         for item in peers {
-            precondition(!item.peer.id.rawValue.isEmpty, "a peer has a name")
-            precondition(sessions[item.peer.id] == nil, "two peers have one name")
+            Misuse.refuse(unless: !item.peer.id.rawValue.isEmpty, "a peer has a name")
+            Misuse.refuse(unless: sessions[item.peer.id] == nil, "two peers have one name")
             item.plan.check()
             let core = SessionCore(
                 store: store, peer: item.kind, plan: item.plan, options: options, engine: engine)

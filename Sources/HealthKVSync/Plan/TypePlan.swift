@@ -111,7 +111,7 @@ public struct TypePlan: Sendable, Hashable, Codable {
 
     /// Ends the process if the horizon makes no sense.
     func check(_ name: String) {
-        precondition(horizon.isValid, "the horizon of \(name) is a number of days that is not below zero")
+        Misuse.refuse(unless: horizon.isValid, "the horizon of \(name) is a number of days that is not below zero")
     }
 
     var pulls: Bool { direction != .push }

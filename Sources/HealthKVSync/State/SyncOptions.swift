@@ -99,19 +99,19 @@ extension SyncOptions {
     /// Ends the process if a size, a number of attempts or a time makes no sense.
     func check() {
         for (number, name) in [(pageSize, "pageSize"), (pushSize, "pushSize"), (quickAttempts, "quickAttempts")] {
-            precondition(number > 0, "the option \(name) is at least 1")
+            Misuse.refuse(unless: number > 0, "the option \(name) is at least 1")
         }
         for (number, name) in [(rescanDays, "rescanDays"), (retirementDays, "retirementDays")] {
-            precondition(number >= 0, "the option \(name) is not below zero")
+            Misuse.refuse(unless: number >= 0, "the option \(name) is not below zero")
         }
-        precondition(
-            fixedZone.map { TimeZone(identifier: $0) != nil } ?? true,
+        Misuse.refuse(
+            unless: fixedZone.map { TimeZone(identifier: $0) != nil } ?? true,
             "the option zone is the name of a time zone, such as Europe/Berlin")
         let times = [
             (firstDelay, "firstDelay"), (slowDelay, "slowDelay"), (callDeadline, "callDeadline"),
             (authorizationDeadline, "authorizationDeadline"), (leaseTime, "leaseTime"),
         ]
-        for (time, name) in times { precondition(time >= .zero, "the option \(name) is not below zero") }
+        for (time, name) in times { Misuse.refuse(unless: time >= .zero, "the option \(name) is not below zero") }
     }
 }
 

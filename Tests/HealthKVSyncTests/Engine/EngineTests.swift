@@ -34,15 +34,19 @@ struct EngineTests {
     }
 
     @Test("Options that cannot be meant end the process when an engine is made with them") func options() async {
-        await #expect(processExitsWith: .failure) {
+        let size = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             var options = SyncOptions()
             options.pushSize = 0
             _ = SyncEngine(store: try SampleStore.temporary(), peers: [], options: options)
         }
-        await #expect(processExitsWith: .failure) {
+        let deadline = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             var options = SyncOptions()
             options.callDeadline = .seconds(-1)
             _ = SyncEngine(store: try SampleStore.temporary(), peers: [], options: options)
+        }
+        for (exit, name) in [(size, "pushSize"), (deadline, "callDeadline")] {
+            let told = String(decoding: exit?.standardErrorContent ?? [], as: UTF8.self)
+            #expect(told.contains("the option \(name) is"), "\(told)")
         }
     }
 

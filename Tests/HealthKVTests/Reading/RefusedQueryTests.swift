@@ -51,12 +51,24 @@ struct RefusedQueryTests {
 
     @Test("Intervals of no unit and pages of no sample end the process with a word")
     func preconditions() async {
-        await #expect(processExitsWith: .failure) { _ = StatisticsInterval.every(0, .day) }
-        await #expect(processExitsWith: .failure) { _ = StatisticsInterval.every(-3, .month) }
-        await #expect(processExitsWith: .failure) {
+        let day = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = StatisticsInterval.every(0, .day)
+        }
+        let month = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = StatisticsInterval.every(-3, .month)
+        }
+        for exit in [day, month] { expectWord("an interval has at least one unit", exit) }
+        let page = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let store = try SampleStore.temporary()
             _ = store.pages(SampleQuery(.stepCount), size: 0)
         }
+        expectWord("a page has at least one sample", page)
+    }
+
+    /// The word must be told in an optimized build, too.
+    private func expectWord(_ word: String, _ exit: ExitTest.Result?) {
+        let told = String(decoding: exit?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(told.contains(word), "\(told)")
     }
 
     @Test("A type that differs from a known one in the case of its letters alone is refused with the right name")

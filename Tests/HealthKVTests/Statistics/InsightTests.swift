@@ -335,6 +335,19 @@ struct InsightTests {
             let lengths = zip(borders, borders.dropFirst()).map { $1.nanoseconds - $0.nanoseconds }
             #expect(lengths.allSatisfy { $0 <= 50 * Self.hour })
         }
+        // The longest day and a short one: across the date line right after midnight, and where the clocks go forward.
+        func lengths(_ stays: [(String, String)], from: String, to: String) -> [Int64] {
+            let days = TravelDays(
+                stays.map { TravelDays.Stay(from: Self.instant($0.0), zone: TimeZone(identifier: $0.1)!) })
+            let borders = days.borders(from: Self.instant(from), to: Self.instant(to))
+            return zip(borders, borders.dropFirst()).map { ($1.nanoseconds - $0.nanoseconds) / (Self.hour / 2) }
+        }
+        let west = [("2024-01-01T00:00:00Z", "Pacific/Kiritimati"), ("2024-03-09T10:30:00Z", "Pacific/Pago_Pago")]
+        #expect(lengths(west, from: "2024-03-09T11:00:00Z", to: "2024-03-09T12:00:00Z") == [2 * 49])
+        let east = [("2024-01-01T00:00:00Z", "Pacific/Pago_Pago"), ("2024-03-10T11:30:00Z", "Pacific/Kiritimati")]
+        #expect(lengths(east, from: "2024-03-10T11:00:00Z", to: "2024-03-10T12:00:00Z") == [1, 2 * 22 + 1])
+        let berlin = [("2024-01-01T00:00:00Z", "Europe/Berlin")]
+        #expect(lengths(berlin, from: "2024-03-31T01:00:00Z", to: "2024-03-31T02:00:00Z") == [2 * 23])
         // Berlin to Los Angeles on the 10th: 33 hours, and the steps of both evenings are of one day.
         let store = try SampleStore.temporary()
         @Sendable func step(_ text: String, _ zone: String, _ value: Double) -> Sample {
