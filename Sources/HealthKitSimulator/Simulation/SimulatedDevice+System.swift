@@ -81,12 +81,12 @@ extension SimulatedDevice {
     /// tests to check. Samples in the journal of a locked device count as merged.
     public func contents(of type: String) -> [SimulatedSample] {
         let type = KnownType.identifier(of: type)
-        let database = state.withLock { state in
+        // Within the lock: a copy of the database would share its memory with what the device writes next.
+        return state.withLock { state in
             var merged = state.database
             for records in state.journaled { _ = merged.save(records) }
-            return merged
+            return merged.all.filter { $0.type.identifier == type }.map { SimulatedSample($0) }
         }
-        return database.all.filter { $0.type.identifier == type }.map { SimulatedSample($0) }
     }
 }
 
