@@ -784,10 +784,8 @@ struct ExportReader {
         _ bytes: borrowing Span<UInt8>, _ range: Range<Int>, _ sink: inout RecordSink
     ) -> Bool {
         guard bytes.matches(ExportReader.recordStart, at: range.lowerBound) else { return false }
-        let tag =
-            range
-            .lowerBound..<(bytes.firstPlace(of: [0x3E], from: range.lowerBound, to: range.upperBound)
-            ?? range.upperBound)
+        let bracket = bytes.firstPlace(of: [0x3E], from: range.lowerBound, to: range.upperBound)
+        let tag = range.lowerBound..<(bracket ?? range.upperBound)
         guard bytes.firstPlace(of: ExportReader.recordStart, from: tag.lowerBound + 1, to: tag.upperBound) == nil else {
             return false
         }

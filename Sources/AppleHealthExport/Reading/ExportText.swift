@@ -3,8 +3,8 @@ struct ExportText {
     let text: String
     /// Whether the text had a defect.
     let isMended: Bool
-    /// Whether something had to be left out or replaced. Otherwise the text is certain: a writer only forgot to escape
-    /// a character.
+    /// Whether something had to be left out or replaced. A text with another defect is certain: its writer only forgot
+    /// to escape a character.
     let isGuessed: Bool
 
     init(_ attribute: ExportAttribute, in bytes: borrowing Span<UInt8>) {
