@@ -134,8 +134,8 @@ beside() {
     set -m # starts a separate process group, which can be killed as a whole
     (
         set +m
-        trap - EXIT
         lane=$1
+        trap '{ echo $? >"$steps/ended-$lane"; } 2>/dev/null' EXIT
         "$1"
     ) &
     set +m
@@ -146,21 +146,28 @@ beside() {
 # Waits for the processes that `beside` started. If one has failed, repeats the end of what its step printed, because
 # thousands of lines may have followed it, and ends the script and the other processes.
 together() {
-    local number code=0
+    local number code
     for number in ${lanes[@]+"${!lanes[@]}"}; do
-        wait "${lanes[number]}" || code=$?
-        if [ $code -ne 0 ]; then
+        # A shell forgets a process that ended long ago when another gets its number, so its result is in a file. A lane
+        # that was killed has none.
+        wait "${lanes[number]}" 2>/dev/null || true
+        code=$(cat "$steps/ended-${lane_names[number]}" 2>/dev/null) || code=137
+        if [ "$code" -ne 0 ]; then
             printf '\nWhat failed beside the other steps:\n'
             tail -n 100 "$steps/${lane_names[number]}"
-            exit $code
+            exit "$code"
         fi
     done
     lanes=() lane_names=()
 }
 
 end_steps() {
-    local process
-    for process in ${lanes[@]+"${lanes[@]}"}; do kill -- "-$process" 2>/dev/null || true; done
+    local number
+    for number in ${lanes[@]+"${!lanes[@]}"}; do
+        # The number of a lane that has ended may be another process's by now.
+        if [ -e "$steps/ended-${lane_names[number]}" ]; then continue; fi
+        kill -- "-${lanes[number]}" 2>/dev/null || true
+    done
     rm -rf "$steps"
 }
 trap end_steps EXIT
