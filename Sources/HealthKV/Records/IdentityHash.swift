@@ -41,7 +41,9 @@ enum IdentityHash {
 extension SampleID {
     /// Creates the id from its canonical text form. Returns `nil` for any other form, even of a valid id.
     init?(canonical text: String) {
-        guard text.utf8.count == 36, let id = SampleID(text), id.description == text else { return nil }
+        guard text.utf8.count == 36, !text.utf8.contains(where: { $0 >= 0x61 }), let id = SampleID(text) else {
+            return nil
+        }
         self = id
     }
 }

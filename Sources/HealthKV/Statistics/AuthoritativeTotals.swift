@@ -5,17 +5,23 @@
 #endif
 import HealthModel
 
+/// Where the sum of a bucket comes from that has daily totals of peers in it.
+struct TotalOrigin: Equatable {
+    var peers: Set<PeerID> = []
+    /// The sources of samples that count beside the totals.
+    var besides: Set<SourceIdentity> = []
+}
+
 extension SampleReading where Self: ~Copyable {
     /// Replaces the sums of days for which a peer gave a complete total: uses the total plus the samples that were
-    /// written here and that the peer does not hold. Returns the peers whose totals are in each bucket. If several
-    /// totals have time in common, as those of several peers or of days in different zones, the first in key order
+    /// written here and that the peer does not hold. Returns the origin of each bucket with totals. If several totals have time in common, as those of several peers or of days in different zones, the first in key order
     /// counts. A total of a floating day is not used: nobody knows which samples are in it.
-    func serveTotals(_ plan: StatisticsPlan, _ answer: inout StatisticsPlan.Answer) throws -> [Int: Set<PeerID>] {
+    func serveTotals(_ plan: StatisticsPlan, _ answer: inout StatisticsPlan.Answer) throws -> [Int: TotalOrigin] {
         guard plan.aggregation == .cumulative, plan.query.sources == nil, plan.query.filter == nil,
             plan.borders.count > 0
         else { return [:] }
         let borders = plan.borders.instants
-        var served: [Int: Set<PeerID>] = [:]
+        var served: [Int: TotalOrigin] = [:]
         var days = DisjointDays()
         try forEachTotal { total in
             guard total.type == plan.query.type, total.isComplete, let value = total.value,
@@ -30,7 +36,8 @@ extension SampleReading where Self: ~Copyable {
                 bucket >= 0, bucket < plan.borders.count, day.to.nanoseconds <= borders[bucket + 1],
                 days.insert(day)
             else { return }
-            let told = try converted + unknown(to: total.peer, of: total.type, day, unit)
+            let unknown = try unknown(to: total.peer, of: total.type, day, unit)
+            let told = converted + unknown.sum
             if borders[bucket] == day.from.nanoseconds, borders[bucket + 1] == day.to.nanoseconds {
                 answer.cells[bucket].sum = told
             } else {
@@ -40,21 +47,22 @@ extension SampleReading where Self: ~Copyable {
                 answer.cells[bucket].sum += told - (own.sum ?? 0)
             }
             answer.cells[bucket].isTold = true
-            served[bucket, default: []].insert(total.peer)
+            served[bucket, default: TotalOrigin()].peers.insert(total.peer)
+            served[bucket]?.besides.formUnion(unknown.sources)
         }
         return served
     }
 
     /// Returns what the samples of a day that were written here and that a peer does not hold add to the merged sum of
-    /// the others: its total cannot include them.
+    /// the others, and their sources: its total cannot include them.
     private func unknown(
         to peer: PeerID, of type: SampleType, _ day: TimeRange, _ unit: HealthUnit
-    ) throws -> Double {
+    ) throws -> (sum: Double, sources: Set<SourceIdentity>) {
         let snapshot = snapshot
-        guard let number = try NameTable.number(of: type, in: snapshot) else { return 0 }
+        guard let number = try NameTable.number(of: type, in: snapshot) else { return (0, []) }
         let ranking = try SourceRanking.ranking(of: number, in: snapshot)
         var rows: [(row: StatisticsRow, isUnknown: Bool)] = []
-        var isAnyUnknown = false
+        var sources: Set<SourceIdentity> = []
         let query = RowQuery(range: TimeRange(from: day.from, to: day.to))
         try RowReader.forEachRow(of: number, query, in: snapshot) { row in
             let value = try NameTable.unit(row.unit, in: snapshot).convert(row.value, to: unit)
@@ -66,10 +74,10 @@ extension SampleReading where Self: ~Copyable {
             let isUnknown = try !row.flags.contains(.imported) && link(peer: peer, sample: row.id)?.isHeldThere != true
             let end = row.end == .max ? row.start : row.end
             rows.append((StatisticsRow(start: row.start, end: end, value: value, rank: rank, source: 0), isUnknown))
-            isAnyUnknown = isAnyUnknown || isUnknown
+            if isUnknown { sources.insert(try NameTable.source(source, in: snapshot)) }
             return true
         }
-        guard isAnyUnknown else { return 0 }
+        guard !sources.isEmpty else { return (0, []) }
         var stretches = StatisticsStretches()
         stretches.append(day.from.nanoseconds, day.to.nanoseconds, cell: 0)
         func sum(knownOnly: Bool) -> Double {
@@ -79,7 +87,7 @@ extension SampleReading where Self: ~Copyable {
             sweep.finish()
             return sweep.cells[0].sum
         }
-        return sum(knownOnly: false) - sum(knownOnly: true)
+        return (sum(knownOnly: false) - sum(knownOnly: true), sources)
     }
 
     /// Returns the time of the totals that a query without bounds covers; `nil` if it asks for none, or has bounds.

@@ -40,9 +40,13 @@ public struct Statistics: Sendable, Hashable {
     /// The peers whose daily totals are in ``sum``, in the order of their names. Empty unless the query asked for them
     /// (``CumulativeOptions/Sources/authoritative``).
     public var totalsOf: [PeerID] { peers ?? [] }
+    /// The sources whose samples count in ``sum`` beside these totals, in the order of their names: what was written
+    /// here and the peers do not hold.
+    public var sourcesBesideTotals: [SourceIdentity] { besides ?? [] }
 
     /// `nil` if there are none: an empty array in each bucket would cost more than all its numbers.
     var peers: [PeerID]?
+    var besides: [SourceIdentity]?
 
     /// Whether any sample starts in the bucket or extends into it, or a peer told a total of it. If not, the sum is 0
     /// and has no meaning.
@@ -60,8 +64,8 @@ public struct StatisticsCollection: Sendable, RandomAccessCollection {
     var cells: [StatisticsCell]
     /// Time-weighted means, if the query asked for them.
     var means: [Double]?
-    /// The peers whose daily totals are in a bucket, by the index of the bucket.
-    var totals: [Int: Set<PeerID>]?
+    /// The origin of the buckets that have daily totals of peers in them, by the index of the bucket.
+    var totals: [Int: TotalOrigin]?
     /// The indices of the returned buckets, if empty buckets are left out.
     private let buckets: [Int32]?
 
@@ -109,6 +113,6 @@ public struct StatisticsCollection: Sendable, RandomAccessCollection {
             latest: hasSamples ? Instant(nanoseconds: cell.last) : nil,
             earliestValue: isDiscrete && hasSamples ? cell.firstValue : nil,
             latestValue: isDiscrete && hasSamples ? cell.lastValue : nil, duration: cell.duration, unit: unit,
-            peers: totals?[index]?.sorted())
+            peers: totals?[index]?.peers.sorted(), besides: totals?[index]?.besides.sorted())
     }
 }

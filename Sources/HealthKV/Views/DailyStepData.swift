@@ -7,8 +7,9 @@ import HealthModel
 
 /// The origin of the number of a day (SEMANTICS C35).
 public enum DayAnswer: Sendable, Hashable, Codable {
-    /// A complete total that a peer gave, and what was written here that the peer does not hold.
-    case total(peer: PeerID)
+    /// A complete total that a peer gave, and the samples of some sources that were written here and that the peer does
+    /// not hold; the sources are in the order of their names.
+    case total(peer: PeerID, besides: [SourceIdentity])
     /// Merged samples of some sources; the sources are in the order of their names.
     case samples([SourceIdentity])
     /// There is no data.
@@ -90,19 +91,25 @@ extension SampleReading where Self: ~Copyable {
         let days = try statistics(query)
         query.options = nil
         let bySource = try statisticsBySource(query).sorted { $0.key < $1.key }
-        var imported: Set<SourceIdentity> = []
-        for source in bySource.map(\.key) {
-            try forEachSample(SampleQuery(type, from: range.from, to: range.to, source: source)) { sample in
-                if sample.origin == .imported { imported.insert(source) }
-                return false
+        return try days.enumerated().map { index, day in
+            if let peer = day.totalsOf.first {
+                return (day, .total(peer: peer, besides: day.sourcesBesideTotals), true)
             }
-        }
-        return days.enumerated().map { index, day in
-            if let peer = day.totalsOf.first { return (day, .total(peer: peer), true) }
             let sources = bySource.filter { $0.value[index].hasData }.map(\.key)
             guard !sources.isEmpty else { return (day, .none, false) }
-            return (day, .samples(sources), sources.contains(where: imported.contains))
+            let isOfHealth = try sources.contains { try hasImported(type, day, from: $0) }
+            return (day, .samples(sources), isOfHealth)
         }
+    }
+
+    /// Returns `true` if a day has an imported sample of a source.
+    private func hasImported(_ type: SampleType, _ day: Statistics, from source: SourceIdentity) throws -> Bool {
+        var isImported = false
+        try forEachSample(SampleQuery(type, from: day.start, to: day.end, source: source)) { sample in
+            isImported = sample.origin == .imported
+            return !isImported
+        }
+        return isImported
     }
 }
 

@@ -29,13 +29,14 @@ extension WriteTransaction {
         }
     }
 
-    /// Returns the rows that are new, with clocks of this store.
+    /// Returns the rows that are new, with the clocks of the file.
     private mutating func newRows(
         of batch: SampleBatch, _ matching: HistoryMatching, _ report: inout ImportReport
     ) throws -> SampleBatch {
-        let (now, replica) = (environment.now(), state.header.replica)
-        // A file may say that a sample was written in the future; the clocks of the store do not follow it.
-        func written(_ clock: ChangeClock) -> ChangeClock { ChangeClock(time: min(clock.time, now), replica: replica) }
+        let now = environment.now()
+        // A file may say that a sample was written in the future; the clocks of the store do not follow it. Without a
+        // replica the time counts as it is (SEMANTICS C2).
+        func written(_ clock: ChangeClock) -> ChangeClock { ChangeClock(time: min(clock.time, now), replica: 0) }
         if !matching.held.contains(true), !matching.deleted.contains(true), matching.versions.isEmpty,
             matching.renumbered.isEmpty
         {

@@ -283,6 +283,23 @@ struct MatchingTests {
         #expect(shown.first?.modified?.time == Instant("2024-05-02T09:00:00Z"))
     }
 
+    @Test("C2: the time of creation is used as it is, also before the end of the sample")
+    func createdBeforeItsEnd() throws {
+        func entry(_ value: String, _ created: String) -> String {
+            Export.record(
+                "HKQuantityTypeIdentifierBodyMass", value, "kg", Export.date(3, "08:00:00"),
+                created: Export.date(2, created))
+        }
+        try bench.take([entry("70", "09:00:00"), entry("71", "11:00:00"), entry("72", "10:00:00")])
+        #expect(try bench.store.blockingRead { try $0.samples(of: .bodyMass) }.map(\.quantity.value) == [71])
+        // Between the last of these and the time of measuring.
+        var own = Sample(.bodyMass, 73, .kilogram, at: try #require(Instant("2024-05-03T06:00:00Z")))
+        own.modified = ChangeClock(time: try #require(Instant("2024-05-02T12:00:00Z")), replica: 7)
+        try bench.store.write { [own] in _ = try $0.merge(own) }
+        #expect(try bench.store.blockingRead { try $0.samples(of: .bodyMass) }.map(\.quantity.value) == [73])
+        #expect(try bench.store.check().isClean)
+    }
+
     @Test("A time of creation in the future does not advance the clock of the store")
     func createdInTheFuture() throws {
         let entry = Export.record(

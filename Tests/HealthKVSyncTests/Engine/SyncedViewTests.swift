@@ -59,7 +59,8 @@ struct SyncedViewTests {
         let app = bench.store.ownSource.identity
         #expect(
             days.map(\.steps) == [
-                .none, .total(peer: "health"), .samples([watch.identity]), .samples([app]), .samples([watch.identity]),
+                .none, .total(peer: "health", besides: []), .samples([watch.identity]), .samples([app]),
+                .samples([watch.identity]),
             ])
         // What was entered here is not Health's, and of today Health has not said the last word.
         #expect(days.map(\.source) == ["", "healthkit", "healthkit", app.name, "healthkit"])
@@ -87,8 +88,30 @@ struct SyncedViewTests {
         let known = try bench.store.blockingRead { txn in
             try txn.dailySteps(from: "2026-05-06", to: "2026-05-06", calendar: calendar, source: "healthkit")
         }
-        #expect(known.map(\.stepCount) == [1_450] && known.map(\.steps) == [.total(peer: "health")])
+        #expect(known.map(\.stepCount) == [1_450] && known.map(\.steps) == [.total(peer: "health", besides: [app])])
         #expect(byHour.compactMap(\.sum).reduce(0, +) == 3_900 && byHour.allSatisfy(\.totalsOf.isEmpty))
+        try bench.finish()
+    }
+
+    @Test("A source of which Health holds one day is Health's on that day only")
+    func labelsByDay() async throws {
+        let bench = try Bench(SyncPlan(types: [.stepCount: TypePlan(.pull)]))
+        let hour = 3_600 * Instant.nanosecondsPerSecond
+        let day = try #require(try? Instant(secondsSinceReference: 799_977_600))
+        func walk(_ days: Int64, _ origin: Sample.Origin) -> Sample {
+            let start = day + days * 24 * hour + 8 * hour
+            return Sample(
+                .stepCount, 500, .count, from: start, to: start + hour, source: bench.store.ownSource, origin: origin)
+        }
+        let walks = [walk(-2, .imported), walk(-1, .authored)]
+        try bench.write { _ = try $0.save(walks) }
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = try #require(TimeZone(secondsFromGMT: 0))
+        let days = try bench.store.blockingRead { txn in
+            try txn.dailySteps(from: "2026-05-07", to: "2026-05-08", calendar: calendar, source: "healthkit")
+        }
+        #expect(days.map(\.stepCount) == [500, 500])
+        #expect(days.map(\.source) == ["healthkit", bench.store.ownSource.name])
         try bench.finish()
     }
 

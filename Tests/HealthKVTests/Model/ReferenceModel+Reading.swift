@@ -15,9 +15,10 @@ extension ReferenceModel {
         return left.id > right.id
     }
 
-    /// Nothing imported was written before its end.
+    /// Nothing imported was written before its end, unless an export says so, whose times have no replica.
     private func written(_ sample: Sample) -> Instant {
         let time = sample.modified!.time
+        if sample.modified!.replica == 0, time != Instant(nanoseconds: 0) { return time }
         return sample.origin == .imported && !sample.isOpenEnded ? max(sample.end, time) : time
     }
 
