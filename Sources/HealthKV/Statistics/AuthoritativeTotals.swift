@@ -14,8 +14,9 @@ struct TotalOrigin: Equatable {
 
 extension SampleReading where Self: ~Copyable {
     /// Replaces the sums of days for which a peer gave a complete total: uses the total plus the samples that were
-    /// written here and that the peer does not hold. Returns the origin of each bucket with totals. If several totals have time in common, as those of several peers or of days in different zones, the first in key order
-    /// counts. A total of a floating day is not used: nobody knows which samples are in it.
+    /// written here and that the peer does not hold. Returns the origin of each bucket with totals. If several totals
+    /// have time in common, as those of several peers or of days in different zones, the first in key order counts. A
+    /// total of a floating day is not used: nobody knows which samples are in it.
     func serveTotals(_ plan: StatisticsPlan, _ answer: inout StatisticsPlan.Answer) throws -> [Int: TotalOrigin] {
         guard plan.aggregation == .cumulative, plan.query.sources == nil, plan.query.filter == nil,
             plan.borders.count > 0
