@@ -226,11 +226,13 @@ public struct SampleBatch: Sendable {
     }
 
     /// Changes the clocks of all rows that have one.
-    package mutating func mapClocks(_ change: (ChangeClock) -> ChangeClock) {
-        for row in clocks.indices { if let clock = clocks[row] { clocks[row] = change(clock) } }
+    package mutating func mapClocks(_ change: (_ clock: ChangeClock, _ row: Int) -> ChangeClock) {
+        for row in clocks.indices { if let clock = clocks[row] { clocks[row] = change(clock, row) } }
         var place = extras.startIndex
         while place != extras.endIndex {
-            if let clock = extras.values[place].modified { extras.values[place].modified = change(clock) }
+            if let clock = extras.values[place].modified {
+                extras.values[place].modified = change(clock, extras.keys[place])
+            }
             extras.formIndex(after: &place)
         }
     }

@@ -34,7 +34,7 @@ struct SampleBatchTests {
         }
         rare.modified = ChangeClock(time: Instant(nanoseconds: 6), replica: 7)
         batch.setExtras(rare, row: 1)
-        batch.mapClocks { ChangeClock(time: $0.time, replica: 9) }
+        batch.mapClocks { clock, _ in ChangeClock(time: clock.time, replica: 9) }
         #expect((0..<3).map { batch.modified(at: $0)?.replica } == [9, 9, 9])
         #expect((0..<3).map { batch.modified(at: $0)?.time.nanoseconds } == [5, 6, 5])
         #expect(rare.modified?.replica == 7 && batch.sample(at: 2).timeZone == "Asia/Kathmandu")

@@ -134,9 +134,10 @@ beside() {
     set -m # starts a separate process group, which can be killed as a whole
     (
         set +m
+        trap - EXIT
         lane=$1
-        trap '{ echo $? >"$steps/ended-$lane"; } 2>/dev/null' EXIT
         "$1"
+        touch "$steps/passed-$lane"
     ) &
     set +m
     lanes+=($!)
@@ -148,11 +149,11 @@ beside() {
 together() {
     local number code
     for number in ${lanes[@]+"${!lanes[@]}"}; do
-        # A shell forgets a process that ended long ago when another gets its number, so its result is in a file. A lane
-        # that was killed has none.
-        wait "${lanes[number]}" 2>/dev/null || true
-        code=$(cat "$steps/ended-${lane_names[number]}" 2>/dev/null) || code=137
-        if [ "$code" -ne 0 ]; then
+        # A shell forgets a process that ended long ago when another gets its number. So a file says that a lane passed.
+        code=0
+        wait "${lanes[number]}" 2>/dev/null || code=$?
+        if [ ! -e "$steps/passed-${lane_names[number]}" ]; then
+            if [ "$code" -eq 0 ]; then code=1; fi
             printf '\nWhat failed beside the other steps:\n'
             tail -n 100 "$steps/${lane_names[number]}"
             exit "$code"
@@ -164,8 +165,8 @@ together() {
 end_steps() {
     local number
     for number in ${lanes[@]+"${!lanes[@]}"}; do
-        # The number of a lane that has ended may be another process's by now.
-        if [ -e "$steps/ended-${lane_names[number]}" ]; then continue; fi
+        # The number of a lane that has passed may be another process's by now.
+        if [ -e "$steps/passed-${lane_names[number]}" ]; then continue; fi
         kill -- "-${lanes[number]}" 2>/dev/null || true
     done
     rm -rf "$steps"

@@ -82,7 +82,7 @@ struct SampleWriter {
         appendSource(first)
         let start = own?.start ?? members.map(\.start).min() ?? first.start
         let end = own?.end ?? members.map(\.end).max() ?? start
-        line.attribute("creationDate", first.modified?.time ?? start)
+        line.attribute("creationDate", first.creation ?? start)
         line.attribute("startDate", start)
         appendEnd(end)
         line.append(">\n")
@@ -227,7 +227,7 @@ struct SampleWriter {
     }
 
     private mutating func appendTimes(_ sample: Sample) {
-        if let written = sample.modified?.time { line.attribute("creationDate", written) }
+        if let creation = sample.creation { line.attribute("creationDate", creation) }
         line.attribute("startDate", sample.start)
         appendEnd(sample.end)
     }
@@ -381,4 +381,16 @@ struct SampleWriter {
         .motionResumed: "HKWorkoutEventTypeMotionResumed", .segment: "HKWorkoutEventTypeSegment",
         .pauseOrResumeRequest: "HKWorkoutEventTypePauseOrResumeRequest",
     ]
+}
+
+extension Sample {
+    /// The time at which the sample counts as written. The clock of a sample that a peer brought says only after which
+    /// look it came (SEMANTICS C2).
+    fileprivate var creation: Instant? {
+        guard let modified else { return nil }
+        guard origin == .imported, !isOpenEnded, modified.replica != 0 || modified.time.nanoseconds == 0 else {
+            return modified.time
+        }
+        return max(end, modified.time)
+    }
 }

@@ -58,19 +58,24 @@ extension ChunkEncoder {
     }
 
     private static func addRare(_ rows: ArraySlice<StoredRow>, to builder: inout StoredValueBuilder) {
-        func add(_ tag: ColumnTag, _ field: (RareFields) -> [UInt8]?) {
-            let texts = rows.map { row in row.rare.flatMap(field) }
+        let rare = rows.map(\.rare)
+        func add(_ tag: ColumnTag, _ field: (RareFields.Content) -> [UInt8]?) {
+            let texts = rare.map { $0.flatMap { field($0.content) } }
             guard texts.contains(where: { $0 != nil }) else { return }
             builder.column(tag.rawValue) { TextColumn.write(texts, into: &$0) }
         }
+        func add(_ tag: ColumnTag, text field: (RareFields.Content) -> String?) {
+            guard rare.contains(where: { $0.flatMap { field($0.content) } != nil }) else { return }
+            add(tag) { field($0).map { Array($0.utf8) } }
+        }
         add(.metadata) { $0.metadata }
-        add(.group) { $0.group.map { Array($0.utf8) } }
-        add(.syncIdentifier) { $0.syncIdentifier.map { Array($0.utf8) } }
-        add(.local) { $0.content.local }
-        add(.timeZone) { $0.content.timeZone.map { Array($0.utf8) } }
-        add(.payload) { $0.content.payload }
-        add(.original) { $0.content.original }
-        add(.reversion) { $0.content.reversion }
+        add(.group, text: { $0.group })
+        add(.syncIdentifier, text: { $0.syncIdentifier })
+        add(.local) { $0.local }
+        add(.timeZone, text: { $0.timeZone })
+        add(.payload) { $0.payload }
+        add(.original) { $0.original }
+        add(.reversion) { $0.reversion }
     }
 }
 

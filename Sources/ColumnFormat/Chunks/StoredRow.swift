@@ -1,7 +1,7 @@
 import HealthModel
 
 /// One sample as a chunk stores it: names are numbers, and rare fields are behind one reference.
-public struct StoredRow: Sendable {
+public struct StoredRow: Sendable, Equatable {
     public var start: Int64
     public var end: Int64
     public var id: SampleID

@@ -133,7 +133,7 @@ public enum TextColumn {
 
     /// Appends a column of `texts`, one per row.
     static func write(_ texts: [[UInt8]?], into writer: inout ByteWriter) {
-        var numbers: [[UInt8]: Int64] = [:]
+        var numbers = TextNumbers(of: texts.count)
         var lengths: [Int64] = []
         var blob: [UInt8] = []
         // Rows that share a string mostly follow one another, and comparing with the last one is cheap.
@@ -141,12 +141,10 @@ public enum TextColumn {
         let positions = texts.map { text -> Int64 in
             guard let text else { return 0 }
             if let last, last.text == text { return last.number }
-            var number = numbers[text] ?? 0
-            if number == 0 {
+            let (number, isNew) = numbers.number(of: text)
+            if isNew {
                 lengths.append(Int64(text.count))
                 blob.append(contentsOf: text)
-                number = Int64(lengths.count)
-                numbers[text] = number
             }
             last = (text, number)
             return number
@@ -160,5 +158,41 @@ public enum TextColumn {
         writer.overwrite(start + 4, UInt32(writer.count - start - 16))
         writer.bytes.append(contentsOf: blob)
         IntColumn.write(IntColumn.plan(positions.span, []), into: &writer)
+    }
+}
+
+/// Numbers distinct strings, from one on.
+private struct TextNumbers {
+    private var numbers: [[UInt8]: Int64] = [:]
+    private var texts: [[UInt8]] = []
+    private var heads: [UInt64] = []
+    private let areFew: Bool
+
+    /// Up to this many strings are compared one by one: to hash a string takes longer.
+    private static let few = 128
+
+    init(of count: Int) { areFew = count <= TextNumbers.few }
+
+    mutating func number(of text: [UInt8]) -> (number: Int64, isNew: Bool) {
+        guard areFew else {
+            if let number = numbers[text] { return (number, false) }
+            let number = Int64(numbers.count + 1)
+            numbers[text] = number
+            return (number, true)
+        }
+        let head = TextNumbers.head(text)
+        for index in heads.indices where heads[index] == head && texts[index] == text {
+            return (Int64(index + 1), false)
+        }
+        heads.append(head)
+        texts.append(text)
+        return (Int64(texts.count), true)
+    }
+
+    /// Returns the last bytes and the length of a string: identifiers mostly differ at their ends.
+    private static func head(_ text: [UInt8]) -> UInt64 {
+        var head = UInt64(text.count)
+        for byte in text.suffix(7) { head = head << 8 | UInt64(byte) }
+        return head
     }
 }

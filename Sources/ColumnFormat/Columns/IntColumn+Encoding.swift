@@ -142,12 +142,21 @@ struct WidthHistogram {
         var bestBytes = BitPacking.byteCount(words: rows, width: 64)
         var exceptions = 0
         for width in BitPacking.widest + 1...64 { exceptions += counts[width] }
-        for width in stride(from: BitPacking.widest, through: 0, by: -1) {
+        var width = BitPacking.widest
+        if exceptions == 0 {
+            // A wider column than the words need is no smaller; of equal ones the widest is taken.
+            width = counts.lastIndex { $0 > 0 } ?? 0
+            let bytes = BitPacking.byteCount(words: rows, width: width)
+            while width < BitPacking.widest, BitPacking.byteCount(words: rows, width: width + 1) == bytes { width += 1 }
+        }
+        // A narrower column has no fewer exceptions.
+        while width >= 0, 10 * exceptions < bestBytes {
             let bytes = BitPacking.byteCount(words: rows, width: width) + 10 * exceptions
             if bytes < bestBytes, exceptions <= Int(UInt16.max) {
                 (best, bestBytes) = ((width, exceptions), bytes)
             }
             exceptions += counts[width]
+            width -= 1
         }
         return best
     }

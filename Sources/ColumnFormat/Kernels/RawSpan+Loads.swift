@@ -29,8 +29,14 @@ extension RawSpan {
     /// Returns `true` if the bytes equal those of `other`.
     public func isEqual(to other: RawSpan) -> Bool {
         guard byteCount == other.byteCount else { return false }
-        for index in 0..<byteCount where load(index, as: UInt8.self) != other.load(index, as: UInt8.self) {
-            return false
+        var index = 0
+        while index + 8 <= byteCount {
+            if load(index, as: UInt64.self) != other.load(index, as: UInt64.self) { return false }
+            index += 8
+        }
+        while index < byteCount {
+            if load(index, as: UInt8.self) != other.load(index, as: UInt8.self) { return false }
+            index += 1
         }
         return true
     }

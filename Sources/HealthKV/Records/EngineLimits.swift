@@ -62,6 +62,8 @@ package struct EngineLimits: Sendable {
     package var diskReserve = 1 << 20
     /// Draws the random numbers that distinguish stores, replicas and epochs. A simulation derives them from its seed.
     package var draw: @Sendable () -> UInt64 = { .random(in: 0 ... .max) }
+    /// Decodes also the chunks whose rows are remembered from writing, and refuses a write if they differ: for tests.
+    package var comparesWrittenChunks = false
     /// Skips `fsync`. Nothing is durable then.
     package var skipsSync = false
     /// Skips the page walk at opening: a fault that harnesses must detect.

@@ -62,8 +62,8 @@ extension SampleReading where Self: ~Copyable {
         let snapshot = snapshot
         guard let number = try NameTable.number(of: type, in: snapshot) else { return (0, []) }
         let ranking = try SourceRanking.ranking(of: number, in: snapshot)
-        var rows: [(row: StatisticsRow, isUnknown: Bool)] = []
-        var sources: Set<SourceIdentity> = []
+        // Beside each row the number of its source if the peer does not hold it.
+        var rows: [(row: StatisticsRow, unknown: UInt32?)] = []
         let query = RowQuery(range: TimeRange(from: day.from, to: day.to))
         try RowReader.forEachRow(of: number, query, in: snapshot) { row in
             let value = try NameTable.unit(row.unit, in: snapshot).convert(row.value, to: unit)
@@ -74,21 +74,25 @@ extension SampleReading where Self: ~Copyable {
             }
             let isUnknown = try !row.flags.contains(.imported) && link(peer: peer, sample: row.id)?.isHeldThere != true
             let end = row.end == .max ? row.start : row.end
-            rows.append((StatisticsRow(start: row.start, end: end, value: value, rank: rank, source: 0), isUnknown))
-            if isUnknown { sources.insert(try NameTable.source(source, in: snapshot)) }
+            let counted = StatisticsRow(start: row.start, end: end, value: value, rank: rank, source: 0)
+            rows.append((counted, isUnknown ? source : nil))
             return true
         }
-        guard !sources.isEmpty else { return (0, []) }
+        let unknown = Set(rows.compactMap(\.unknown))
+        if unknown.isEmpty { return (0, []) }
         var stretches = StatisticsStretches()
         stretches.append(day.from.nanoseconds, day.to.nanoseconds, cell: 0)
-        func sum(knownOnly: Bool) -> Double {
+        func sum(without left: Set<UInt32>) -> Double {
             var sweep = StatisticsSweep(
                 stretches, cells: [StatisticsCell()], ranks: ranking.classes.count, contest: .merged)
-            for (row, isUnknown) in rows where !(knownOnly && isUnknown) { sweep.add(row) }
+            for (row, source) in rows where source.map({ !left.contains($0) }) ?? true { sweep.add(row) }
             sweep.finish()
             return sweep.cells[0].sum
         }
-        return (sum(knownOnly: false) - sum(knownOnly: true), sources)
+        let whole = sum(without: [])
+        // What another source covers adds nothing.
+        let adding = try unknown.filter { sum(without: [$0]) != whole }.map { try NameTable.source($0, in: snapshot) }
+        return (whole - sum(without: unknown), Set(adding))
     }
 
     /// Returns the time of the totals that a query without bounds covers; `nil` if it asks for none, or has bounds.

@@ -60,6 +60,7 @@ final class StoreCore: Sendable {
     /// Whether packing links met damage. Packing is not tried again before the links are rebuilt.
     let hasDamagedLinks = Atomic<Bool>(false)
     let filters = IdentityFilters()
+    let writtenChunks: WrittenChunks
     /// Hours that wait to be summarized.
     let backlog = Monitor(SummaryBacklog())
     let upkeepTurn = Monitor(UpkeepTurn())
@@ -75,6 +76,7 @@ final class StoreCore: Sendable {
         self.options = options
         self.registry = registry
         self.notices = notices
+        writtenChunks = WrittenChunks(isCompared: options.limits.comparesWrittenChunks)
         do {
             let file = try FileOpener(folder: folder, options: options, notices: notices).open()
             // Another process may just have put a compacted file in the place of this one.

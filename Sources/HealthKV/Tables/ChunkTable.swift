@@ -200,7 +200,11 @@ enum ChunkTable {
     }
 
     /// Loads the chunk that owns a point. A lane without chunks gets an empty chunk that owns the whole axis.
-    static func load(_ lane: Lane, _ point: Point, in snapshot: Snapshot) throws -> LoadedChunk {
+    ///
+    /// - Parameter written: what this process wrote; if the chunk is among it, it need not be decoded.
+    static func load(
+        _ lane: Lane, _ point: Point, knowing written: WrittenChunks? = nil, in snapshot: Snapshot
+    ) throws -> LoadedChunk {
         var cursor = try snapshot.view.cursor(snapshot.tables[.chunks])
         guard try seek(&cursor, lane, point, in: snapshot) else {
             let key = ChunkKey(lane: lane, lower: .least)
@@ -208,6 +212,17 @@ enum ChunkTable {
         }
         let chunk = try HotChunk(cursor.value, key: cursor.key)
         guard point < chunk.upper || point == .greatest else { throw snapshot.damaged(.chunkMissing) }
+        if snapshot.context.state.intents.isEmpty, let entry = written?.take(chunk.key),
+            cursor.value.isEqual(to: entry.hot.rawBytes),
+            let details = try snapshot.view.get(snapshot.tables[.details], chunk.key.bytes),
+            details.isEqual(to: entry.details.rawBytes)
+        {
+            if let written, written.isCompared, try allRows(chunk, in: snapshot) != entry.rows {
+                preconditionFailure("a chunk was written otherwise than it is remembered")
+            }
+            let bounds = ChunkBounds(key: chunk.key, upper: chunk.upper)
+            return LoadedChunk(bounds: bounds, rows: entry.rows, purged: [], exists: true)
+        }
         return try load(chunk, in: snapshot)
     }
 
@@ -383,9 +398,10 @@ enum ChunkTable {
         in txn: inout WriteTransaction
     ) throws {
         let encoder = txn.environment.encoder
-        try put(
-            bounds.key, encoder.encodeHot(plan, key: bounds.key, upper: bounds.upper, stamp: txn.stamp),
-            encoder.encodeDetails(rows, key: bounds.key, upper: bounds.upper, stamp: txn.stamp), in: &txn)
+        let hot = encoder.encodeHot(plan, key: bounds.key, upper: bounds.upper, stamp: txn.stamp)
+        let details = encoder.encodeDetails(rows, key: bounds.key, upper: bounds.upper, stamp: txn.stamp)
+        try put(bounds.key, hot, details, in: &txn)
+        txn.environment.writtenChunks.note(bounds.key, hot: hot, details: details, rows)
     }
 
     /// Replaces the two values of a chunk.
@@ -402,7 +418,7 @@ enum ChunkTable {
 
     /// The maximum number of rows in a tail or a head: few enough to rewrite for each sample, many enough that the
     /// chunk next to it is seldom rewritten.
-    private static let endRows = 64
+    private static let endRows = WrittenChunks.rowLimit
 
     /// Writes a chunk to whose end a few rows were appended, if a tail should begin there. Returns `false` if the chunk
     /// should be written like any other.

@@ -68,7 +68,7 @@ enum LaneWriter {
         var edit = LaneEdit(inserts: inserts, removals: removals)
         var removed: [StoredRow] = []
         while let point = edit.next {
-            var chunk = try ChunkTable.load(lane, point, in: txn.snapshot)
+            var chunk = try ChunkTable.load(lane, point, knowing: txn.environment.writtenChunks, in: txn.snapshot)
             var merged = edit.merge(chunk.takeRows(), before: chunk.bounds.upper)
             try account(lane, merged, in: &txn)
             removed += merged.removed

@@ -195,7 +195,7 @@ enum ShadowMarks {
 
 extension StoredRow {
     /// The time at which the row counts as written. An imported sample counts as written no earlier than its end,
-    /// unless an export names the time: only such a clock has a time and no replica (SEMANTICS C2).
+    /// unless an export names an earlier time: only such a clock has a time and no replica (SEMANTICS C2).
     var written: Int64 {
         guard flags.contains(.imported), end != .max, clockReplica != 0 || clockTime == 0 else { return clockTime }
         return max(end, clockTime)

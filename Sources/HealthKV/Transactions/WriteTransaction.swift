@@ -188,8 +188,8 @@ public struct WriteTransaction: ~Copyable, SampleReading {
     consuming func commitToDisk(then: () -> Void) throws(LMDBError) { try lmdb.commit(then: then) }
 }
 
-/// The external inputs of a write: the time, the source of own samples, the sizes of chunks, and the filters of the
-/// identity index.
+/// The external inputs of a write: the time, the source of own samples, the sizes of chunks, and what the process
+/// remembers of earlier writes.
 struct WriteEnvironment: Sendable {
     var now: @Sendable () -> Instant
     var source: Source
@@ -198,6 +198,7 @@ struct WriteEnvironment: Sendable {
     var path: String
     var limits: EngineLimits
     var filters: IdentityFilters
+    var writtenChunks: WrittenChunks
     /// The peer from which changes are received; they are not queued for it.
     var sender: PeerID?
 }

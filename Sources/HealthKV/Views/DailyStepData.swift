@@ -104,9 +104,12 @@ extension SampleReading where Self: ~Copyable {
 
     /// Returns `true` if a day has an imported sample of a source.
     private func hasImported(_ type: SampleType, _ day: Statistics, from source: SourceIdentity) throws -> Bool {
+        guard let number = try NameTable.number(of: type, in: snapshot) else { return false }
+        var query = RowQuery(range: TimeRange(from: day.start, to: day.end))
+        query.source = source
         var isImported = false
-        try forEachSample(SampleQuery(type, from: day.start, to: day.end, source: source)) { sample in
-            isImported = sample.origin == .imported
+        try RowReader.forEachRow(of: number, query, in: snapshot) { row in
+            isImported = row.flags.contains(.imported)
             return !isImported
         }
         return isImported

@@ -29,14 +29,17 @@ extension WriteTransaction {
         }
     }
 
-    /// Returns the rows that are new, with the clocks of the file.
+    /// Returns the rows that are new, with clocks of this store.
     private mutating func newRows(
         of batch: SampleBatch, _ matching: HistoryMatching, _ report: inout ImportReport
     ) throws -> SampleBatch {
-        let now = environment.now()
-        // A file may say that a sample was written in the future; the clocks of the store do not follow it. Without a
-        // replica the time counts as it is (SEMANTICS C2).
-        func written(_ clock: ChangeClock) -> ChangeClock { ChangeClock(time: min(clock.time, now), replica: 0) }
+        let (now, replica) = (environment.now(), state.header.replica)
+        // A file may say that a sample was written in the future; the clocks of the store do not follow it. Where it
+        // says that one was written before its end, a clock without a replica says so, too (SEMANTICS C2).
+        func written(_ clock: ChangeClock, _ row: Int) -> ChangeClock {
+            let isBeforeEnd = batch.ends[row] != .max && clock.time.nanoseconds < batch.ends[row]
+            return ChangeClock(time: min(clock.time, now), replica: isBeforeEnd ? 0 : replica)
+        }
         if !matching.held.contains(true), !matching.deleted.contains(true), matching.versions.isEmpty,
             matching.renumbered.isEmpty
         {
@@ -54,7 +57,7 @@ extension WriteTransaction {
         for row in 0..<batch.count {
             if matching.held[row] { report.unchanged += 1 } else if matching.deleted[row] { report.vetoed += 1 }
             if matching.held[row] || matching.deleted[row] { continue }
-            let clock = batch.modified(at: row).map(written)
+            let clock = batch.modified(at: row).map { written($0, row) }
             rest.append(
                 kind: kinds[Int(batch.kindOfRow[row])], start: Instant(nanoseconds: batch.starts[row]),
                 end: Instant(nanoseconds: batch.ends[row]), value: batch.values[row],

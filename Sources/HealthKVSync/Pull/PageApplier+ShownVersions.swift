@@ -12,7 +12,7 @@ extension PageApplier {
             let last = try txn.link(peer: peer, sample: held.id)?.shown, last < version,
             version < held.versionBeneath,
             // Another store may know a newer version than the peer.
-            held.replicaBeneath == txn.replica
+            held.isImportedHere(txn.replica)
         else { return }
         var sample = addition.sample
         (sample.origin, sample.version) = (.imported, held.versionBeneath)
@@ -133,7 +133,7 @@ extension Sample {
     /// Returns `true` if another store brought a newer version of this import than a peer has shown by a link.
     func isNewer(thanShownBy link: PeerLink, _ replica: UInt32) -> Bool {
         guard let shown = link.shown, origin == .imported else { return false }
-        return shown < versionBeneath && replicaBeneath != replica
+        return shown < versionBeneath && !isImportedHere(replica)
     }
 
     /// Whether an edit over an import has moved it to another time than its import has.
@@ -142,6 +142,10 @@ extension Sample {
     /// The version that the next import is compared with.
     var versionBeneath: Int64 { original?.version ?? version }
 
-    /// The replica that imported that version.
-    var replicaBeneath: UInt32? { (original == nil ? modified : original?.modified)?.replica }
+    /// Whether this store imported that version: from a peer, or from a file that says when it was written, whose clock
+    /// has no replica.
+    func isImportedHere(_ replica: UInt32) -> Bool {
+        let made = (original == nil ? modified : original?.modified)?.replica
+        return made == replica || made == 0
+    }
 }

@@ -49,6 +49,43 @@ import TestSupport
         }
     }
 
+    @Test("The width that is chosen for some words is the cheapest of all, the widest if several are")
+    func cheapestWidth() {
+        var random = SeededGenerator()
+        for round in 0..<400 {
+            let widest = random.number(0..<65)
+            let mask: UInt64 = widest == 0 ? 0 : .max >> UInt64(64 - widest)
+            let words = (0..<random.number(1..<200)).map { _ in
+                random.next() & mask >> UInt64(random.number(0..<4) * random.number(0..<17))
+            }
+            var best = (width: 64, exceptions: 0, bytes: BitPacking.byteCount(words: words.count, width: 64))
+            for width in (0...BitPacking.widest).reversed() {
+                let exceptions = words.count { 64 - $0.leadingZeroBitCount > width }
+                let bytes = BitPacking.byteCount(words: words.count, width: width) + 10 * exceptions
+                if bytes < best.bytes { best = (width, exceptions, bytes) }
+            }
+            let found = WidthHistogram(words.span).cheapest(rows: words.count)
+            #expect(found.width == best.width && found.exceptions == best.exceptions, "round \(round)")
+        }
+    }
+
+    @Test("Distinct strings are numbered in the order in which they come, few or many", arguments: [3, 128, 129, 400])
+    func texts(rows: Int) throws {
+        var random = SeededGenerator()
+        let pool = (0..<random.number(1..<rows + 1)).map { number -> [UInt8] in
+            // Strings that differ only at the beginning, only at the end, and the empty one.
+            let text = number % 3 == 0 ? "\(number) of the same end" : "the same beginning of \(number / 2)"
+            return number == 1 ? [] : Array(text.utf8)
+        }
+        let texts = (0..<rows).map { _ in random.number(0..<4) == 0 ? nil : random.pick(pool) }
+        let bytes = written { TextColumn.write(texts, into: &$0) }
+        let range = 0..<bytes.count - BitPacking.slack
+        #expect(try TextColumn.decode(bytes.rawBytes, range, rows: rows) == texts)
+        var distinct: [[UInt8]] = []
+        for text in texts.compactMap(\.self) where !distinct.contains(text) { distinct.append(text) }
+        #expect(try TextColumn.dictionary(bytes.rawBytes, range, rows: rows).strings == distinct)
+    }
+
     @Test("A common scale is found and costs no precision")
     func scales() throws {
         for scale in IntColumn.scales {

@@ -91,6 +91,31 @@ struct ForeignVersionTests {
         try bench.finish()
     }
 
+    @Test("C22: a version from a file that says when it was written goes with the peer's like one that was raised here")
+    func newerByFile() async throws {
+        var seen: [[[Double]]] = []
+        for isOfFile in [false, true] {
+            let (bench, id) = try await makeBench()
+            try bench.write { txn in
+                var newer = try #require(try txn.sample(id: id))
+                let replica = try #require(newer.modified?.replica)
+                (newer.version, newer.quantity.value) = (3, 63)
+                newer.modified = ChangeClock(time: newer.end - 1, replica: isOfFile ? 0 : replica)
+                _ = try txn.merge(newer)
+            }
+            var weights = [try bench.weights]
+            let there = bench.health.save(weight(2, bench))
+            try await bench.sync()
+            weights.append(try bench.weights)
+            bench.health.delete(there)
+            try await bench.sync()
+            weights.append(try bench.weights)
+            try bench.finish()
+            seen.append(weights)
+        }
+        #expect(seen[0] == seen[1] && seen[1].last == [50])
+    }
+
     @Test("C7: beneath an edit that was laid again is what the source says last") func overlayLaidAgain() async throws {
         let (bench, id) = try await makeBench()
         try bench.write { txn in

@@ -172,6 +172,6 @@ extension ModelRun {
     private func farClock() -> ChangeClock {
         let days = random.pick([-30, -2, 3, 90])
         let time = max(model.lastClock, clock.now) + Int64(days * 86_400) * Instant.nanosecondsPerSecond
-        return ChangeClock(time: time, replica: random.pick([1, 2, model.replica]))
+        return ChangeClock(time: time, replica: random.pick([0, 1, 2, model.replica]))
     }
 }

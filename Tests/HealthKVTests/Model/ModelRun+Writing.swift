@@ -179,7 +179,7 @@ extension ModelRun {
     private func anyClock(of held: ChangeClock?) -> ChangeClock {
         let hour = 3_600 * Instant.nanosecondsPerSecond
         let distance = random.pick([-240 * hour, -hour, -1, 0, 1, 5, hour, 20 * hour, 30 * hour, 9_000 * hour])
-        let replica = random.pick([1, 2, model.replica])
+        let replica = random.pick([0, 1, 2, model.replica])
         if let held, random.chance(0.4) {
             return ChangeClock(time: held.time, replica: random.pick([held.replica, replica]))
         }

@@ -70,6 +70,7 @@ final class ModelRun: @unchecked Sendable {
         limits.skipsSync = true
         // Copies are compared with the original in all they hold.
         limits.ignoresPlace = true
+        limits.comparesWrittenChunks = limits.recentEntries % 2 == 0
         return limits
     }
 

@@ -78,7 +78,7 @@ struct SamplePool {
     /// The clock of a change that was made elsewhere, long ago.
     private func clock(_ random: inout SeededGenerator) -> ChangeClock {
         ChangeClock(
-            time: Instant(nanoseconds: Int64(random.number(1..<5))), replica: UInt32(random.number(1..<3)))
+            time: Instant(nanoseconds: Int64(random.number(1..<5))), replica: UInt32(random.number(0..<3)))
     }
 
     /// The sample without what its kind and origin cannot have.

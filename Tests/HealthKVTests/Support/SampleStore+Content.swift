@@ -77,6 +77,7 @@ extension Change {
 func tightOptions(_ clock: TestClock? = nil) -> SampleStore.Options {
     var options = SampleStore.Options()
     options.limits.chunkBytes = 480
+    options.limits.comparesWrittenChunks = true
     options.limits.identityBlockBytes = 600
     options.limits.removedAtOnce = 20
     options.limits.chunksPerStep = 1
