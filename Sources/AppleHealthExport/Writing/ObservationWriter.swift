@@ -115,7 +115,7 @@ struct ObservationWriter {
             observation.effectivePeriod = Observation.Period(
                 start: line.timestamp(sample.start), end: sample.isOpenEnded ? nil : line.timestamp(sample.end))
         }
-        observation.issued = (sample.modified?.time).map { line.timestamp($0) }
+        observation.issued = sample.creation.map { line.timestamp($0) }
         let device = text(sample.device?.name.map { "\($0) (\(sample.source.name))" } ?? sample.source.name)
         observation.device = device.isEmpty ? nil : Observation.Reference(display: device)
         if !ObservationWriter.isWhole(sample) { report.detailsLost += 1 }

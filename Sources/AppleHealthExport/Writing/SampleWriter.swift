@@ -337,7 +337,7 @@ struct SampleWriter {
             sample.origin == .imported, sample.count == 1, sample.original == nil, sample.reversion == nil,
             sample.local.keys.allSatisfy(isWritten), sample.type.kind != .correlation,
             sample.local[ExactKeys.elements] == nil || elements(of: sample) != nil,
-            sample.version <= 1 || sample.syncIdentifier != nil, areWhole([sample.modified?.time ?? sample.start])
+            sample.version <= 1 || sample.syncIdentifier != nil, areWhole([sample.creation ?? sample.start])
         else { return false }
         if let route = sample.route, sample.quantity != Quantity(Double(route.points.count), .count) { return false }
         return comesBack(sample.metadata) && (sample.workout.map(comesBack) ?? true)
@@ -381,16 +381,4 @@ struct SampleWriter {
         .motionResumed: "HKWorkoutEventTypeMotionResumed", .segment: "HKWorkoutEventTypeSegment",
         .pauseOrResumeRequest: "HKWorkoutEventTypePauseOrResumeRequest",
     ]
-}
-
-extension Sample {
-    /// The time at which the sample counts as written. The clock of a sample that a peer brought says only after which
-    /// look it came (SEMANTICS C2).
-    fileprivate var creation: Instant? {
-        guard let modified else { return nil }
-        guard origin == .imported, !isOpenEnded, modified.replica != 0 || modified.time.nanoseconds == 0 else {
-            return modified.time
-        }
-        return max(end, modified.time)
-    }
 }

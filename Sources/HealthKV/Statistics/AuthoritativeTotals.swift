@@ -90,8 +90,12 @@ extension SampleReading where Self: ~Copyable {
             return sweep.cells[0].sum
         }
         let whole = sum(without: [])
-        // What another source covers adds nothing.
-        let adding = try unknown.filter { sum(without: [$0]) != whole }.map { try NameTable.source($0, in: snapshot) }
+        // A source that the others cover adds nothing. Of two that cover each other one is named.
+        var left: Set<UInt32> = []
+        for source in unknown.sorted(by: >) where sum(without: left.union([source])) == sum(without: left) {
+            left.insert(source)
+        }
+        let adding = try unknown.subtracting(left).map { try NameTable.source($0, in: snapshot) }
         return (whole - sum(without: unknown), Set(adding))
     }
 

@@ -80,6 +80,35 @@ struct HealthExportTests {
         #expect(try written("west.xml", task).0.contains("startDate=\"2024-05-01 02:30:00 -0330\""))
     }
 
+    @Test("C2: what a peer brought is exported with the time as which it counts, not with the look before it came")
+    func creation() throws {
+        let time = try #require(Instant("2024-05-01T06:00:00Z"))
+        // From a first import, after a look before its end, and after one behind it.
+        for (day, clock) in [
+            (0, Instant(nanoseconds: 0)), (1, time), (2, time + 5 * 86_400 * Instant.nanosecondsPerSecond),
+        ] {
+            let at = time + Int64(day) * 86_400 * Instant.nanosecondsPerSecond
+            var sample = Sample(
+                .bodyMass, 70 + Double(day), .kilogram, from: at, to: at, source: Source(name: "Scale"),
+                origin: .imported)
+            sample.modified = ChangeClock(time: clock, replica: 7)
+            try bench.store.write { [sample] in _ = try $0.merge(sample) }
+        }
+        var task = HealthExport()
+        task.secondsFromGMT = 0
+        let dates = elements(try written("out.xml", task).0).compactMap { line in
+            line.split(separator: "creationDate=\"").last?.prefix(10)
+        }
+        #expect(dates == ["2024-05-01", "2024-05-02", "2024-05-06"])
+        var issued: [String] = []
+        try task.observations(of: bench.store) { bundle in
+            issued += String(decoding: bundle, as: UTF8.self).split(separator: "\"issued\":\"").dropFirst().map {
+                String($0.prefix(10))
+            }
+        }
+        #expect(issued == dates.map { String($0) })
+    }
+
     @Test("The same store gives the same bytes, and the file is for its owner only")
     func deterministic() throws {
         try fill()

@@ -93,6 +93,40 @@ struct SyncedViewTests {
         try bench.finish()
     }
 
+    @Test("C35: beside a total are named the sources that add to it, and not those that others cover")
+    func besides() async throws {
+        let plan = SyncPlan(types: [.stepCount: TypePlan(.pull, keepsDailyTotals: true)])
+        let bench = try Bench(plan)
+        let hour = 3_600 * Instant.nanosecondsPerSecond
+        let day = try #require(try? Instant(secondsSinceReference: 799_977_600)) - 48 * hour
+        let watch = Source(bundle: "com.apple.health.1", name: "Watch", product: "Watch7,1")
+        func walk(_ from: Int64, _ steps: Double, _ source: Source, _ origin: Sample.Origin) -> Sample {
+            Sample(
+                .stepCount, steps, .count, from: day + from * hour, to: day + (from + 1) * hour, source: source,
+                origin: origin)
+        }
+        bench.health.save(walk(8, 1_000, watch, .imported), app: "watch")
+        bench.health.set(total: Quantity(1_400, .count), of: .stepCount, "2026-05-07")
+        try await bench.engine.enable(bench.peer)
+        try await bench.sync()
+        let (first, second) = (Source(bundle: "a", name: "A"), Source(bundle: "b", name: "B"))
+        // One is covered by the watch; of two that hold the same walk only one counts.
+        let walks = [
+            walk(8, 300, first, .authored), walk(12, 100, first, .authored), walk(12, 100, second, .authored),
+        ]
+        let options = CumulativeOptions(sources: .authoritative)
+        for (count, sum, names) in [(1, 1_400.0, 0), (3, 1_500, 1)] {
+            let part = Array(walks.prefix(count))
+            try bench.write { _ = try $0.save(part) }
+            let told = try bench.store.blockingRead {
+                try $0.statistics(of: .stepCount, from: day, to: day + 24 * hour, options: options)
+            }
+            #expect(told.sum == sum && told.totalsOf == ["health"])
+            #expect(told.sourcesBesideTotals.count == names)
+        }
+        try bench.finish()
+    }
+
     @Test("A source of which Health holds one day is Health's on that day only")
     func labelsByDay() async throws {
         let bench = try Bench(SyncPlan(types: [.stepCount: TypePlan(.pull)]))
