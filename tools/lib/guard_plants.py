@@ -17,9 +17,9 @@ PLANTS = [
           # Reads of a whole history or a day verify each block only once in any case.
           ["lookup_uuid", "lookup_sync_id"]),
     Plant("the details of a chunk are encoded twice", "Sources/HealthKV/Tables/ChunkTable.swift",
-          "            encoder.encodeDetails(rows, key: bounds.key, upper: bounds.upper, stamp: txn.stamp), in: &txn)\n",
-          "            [1, 2].map { [stamp = txn.stamp] _ in\n"
-          "                encoder.encodeDetails(rows, key: bounds.key, upper: bounds.upper, stamp: stamp) }[1], in: &txn)\n",
+          "        let details = encoder.encodeDetails(rows, key: bounds.key, upper: bounds.upper, stamp: txn.stamp)\n",
+          "        let details = [1, 2].map { [stamp = txn.stamp] _ in\n"
+          "            encoder.encodeDetails(rows, key: bounds.key, upper: bounds.upper, stamp: stamp) }[1]\n",
           ["import", "import_small_batches", "durable_write"]),
     Plant("the counts of a block are decoded twice", "Sources/HealthKV/Records/SummaryColumns.swift",
           "        try counts.refill { column throws(FormatError) in try hours.decode(.count, into: &column) }\n",
