@@ -61,3 +61,9 @@ def missed(worse):
         for path in plant.caught:
             if path not in worse:
                 yield f"{path}: the guard does not detect that {plant.what}"
+
+
+if __name__ == "__main__":
+    found = list(complaints())
+    print(*found, f"guard: {len(PLANTS)} plants, complaints {len(found)}", sep="\n")
+    sys.exit(1 if found else 0)
