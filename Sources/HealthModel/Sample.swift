@@ -237,6 +237,15 @@ public struct ChangeClock: Hashable, Sendable, Codable, Comparable {
         self.replica = replica
     }
 
+    /// Whether a file says when the sample was written, before its end. No store has the replica 0.
+    package var isOfFile: Bool { replica == 0 && time.nanoseconds != 0 }
+
+    /// Returns the time as which an import with this clock counts as written (SEMANTICS C2). A peer's clock says only
+    /// after which look the sample came.
+    package func written(ofImportTo end: Instant) -> Instant {
+        isOfFile || end == .distantFuture ? time : max(end, time)
+    }
+
     public static func < (left: ChangeClock, right: ChangeClock) -> Bool {
         left.time != right.time ? left.time < right.time : left.replica < right.replica
     }

@@ -20,11 +20,7 @@ extension RawSpan {
     }
 
     /// Returns `true` if the bytes equal those of `other`.
-    public func isEqual(to other: [UInt8]) -> Bool {
-        guard byteCount == other.count else { return false }
-        for index in 0..<byteCount where load(index, as: UInt8.self) != other[index] { return false }
-        return true
-    }
+    public func isEqual(to other: [UInt8]) -> Bool { isEqual(to: other.rawBytes) }
 
     /// Returns `true` if the bytes equal those of `other`.
     public func isEqual(to other: RawSpan) -> Bool {

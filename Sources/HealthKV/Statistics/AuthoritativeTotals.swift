@@ -92,7 +92,7 @@ extension SampleReading where Self: ~Copyable {
         let whole = sum(without: [])
         // A source that the others cover adds nothing. Of two that cover each other one is named.
         var left: Set<UInt32> = []
-        for source in unknown.sorted(by: >) where sum(without: left.union([source])) == sum(without: left) {
+        for source in unknown.sorted(by: >) where sum(without: left.union([source])) == whole {
             left.insert(source)
         }
         let adding = try unknown.subtracting(left).map { try NameTable.source($0, in: snapshot) }

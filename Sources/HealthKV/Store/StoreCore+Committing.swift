@@ -62,8 +62,7 @@ extension StoreCore {
         context.state.refusal = room.refusal
         let writing = WriteEnvironment(
             now: options.clock, source: options.source, encoder: encoder, pageSize: file.environment.pageSize,
-            path: path, limits: options.limits, filters: filters,
-            writtenChunks: writtenChunks)
+            path: path, limits: options.limits, filters: filters, writtenChunks: writtenChunks)
         var isFollowed = false
         defer { if !isFollowed { filters.forget() } }
         var transaction = WriteTransaction(lmdb, context: context, environment: writing)

@@ -194,11 +194,9 @@ enum ShadowMarks {
 }
 
 extension StoredRow {
-    /// The time at which the row counts as written. An imported sample counts as written no earlier than its end,
-    /// unless an export names an earlier time: only such a clock has a time and no replica (SEMANTICS C2).
+    /// The time at which the row counts as written.
     var written: Int64 {
-        guard flags.contains(.imported), end != .max, clockReplica != 0 || clockTime == 0 else { return clockTime }
-        return max(end, clockTime)
+        flags.contains(.imported) ? clock.written(ofImportTo: Instant(nanoseconds: end)).nanoseconds : clockTime
     }
 }
 

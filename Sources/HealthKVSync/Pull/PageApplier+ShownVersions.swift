@@ -145,7 +145,7 @@ extension Sample {
     /// Whether this store imported that version: from a peer, or from a file that says when it was written, whose clock
     /// has no replica.
     func isImportedHere(_ replica: UInt32) -> Bool {
-        let made = (original == nil ? modified : original?.modified)?.replica
-        return made == replica || made == 0
+        guard let clock = original == nil ? modified : original?.modified else { return false }
+        return clock.replica == replica || clock.isOfFile
     }
 }

@@ -270,14 +270,18 @@ struct MatchingTests {
         #expect(try bench.take([entry("77", .max)]).quarantined == 1)
     }
 
-    @Test("The time of creation decides between samples of one time")
-    func created() throws {
-        func entry(_ value: String, _ created: String) -> String {
+    /// Three weights of one time, of which that of 71 kg was created last.
+    private static func createdOnSecondDay(measured day: Int) -> [String] {
+        [("70", "09:00:00"), ("71", "11:00:00"), ("72", "10:00:00")].map { value, created in
             Export.record(
-                "HKQuantityTypeIdentifierBodyMass", value, "kg", Export.date(1, "08:00:00"),
+                "HKQuantityTypeIdentifierBodyMass", value, "kg", Export.date(day, "08:00:00"),
                 created: Export.date(2, created))
         }
-        try bench.take([entry("70", "09:00:00"), entry("71", "11:00:00"), entry("72", "10:00:00")])
+    }
+
+    @Test("The time of creation decides between samples of one time")
+    func created() throws {
+        try bench.take(Self.createdOnSecondDay(measured: 1))
         let shown = try bench.store.blockingRead { try $0.samples(of: .bodyMass) }
         #expect(shown.map(\.quantity.value) == [71])
         #expect(shown.first?.modified?.time == Instant("2024-05-02T09:00:00Z"))
@@ -285,12 +289,7 @@ struct MatchingTests {
 
     @Test("C2: the time of creation is used as it is, also before the end of the sample")
     func createdBeforeItsEnd() throws {
-        func entry(_ value: String, _ created: String) -> String {
-            Export.record(
-                "HKQuantityTypeIdentifierBodyMass", value, "kg", Export.date(3, "08:00:00"),
-                created: Export.date(2, created))
-        }
-        try bench.take([entry("70", "09:00:00"), entry("71", "11:00:00"), entry("72", "10:00:00")])
+        try bench.take(Self.createdOnSecondDay(measured: 3))
         #expect(try bench.store.blockingRead { try $0.samples(of: .bodyMass) }.map(\.quantity.value) == [71])
         // Between the last of these and the time of measuring.
         var own = Sample(.bodyMass, 73, .kilogram, at: try #require(Instant("2024-05-03T06:00:00Z")))
