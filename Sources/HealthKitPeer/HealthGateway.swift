@@ -93,6 +93,9 @@ struct HeldSample: Hashable, Sendable {
     let syncIdentifier: String
     let version: Int64
     let start: Instant
+
+    /// The number of what replaces the sample. Another program may have used the greatest number there is.
+    var next: Int64 { min(version, .max - 1) + 1 }
 }
 
 /// The samples of one save: those of one type, or those of one group.

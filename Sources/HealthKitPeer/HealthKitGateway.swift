@@ -388,18 +388,33 @@ extension HealthKitGateway {
     }
 
     private func groups(of samples: [HKSample], _ type: SampleType) async throws -> [UUID: String] {
-        guard let owner = Correlation.type(holding: type), let first = samples.map(\.startDate).min(),
-            let last = samples.map(\.endDate).max()
-        else { return [:] }
-        let window = HKQuery.predicateForSamples(withStart: first, end: last.addingTimeInterval(1))
-        let descriptor = HKSampleQueryDescriptor(
-            predicates: [.sample(type: try healthType(owner), predicate: window)], sortDescriptors: [])
+        guard let owner = Correlation.type(holding: type) else { return [:] }
         var groups: [UUID: String] = [:]
-        for case let correlation as HKCorrelation in try await descriptor.result(for: store) {
-            let name = correlation.metadata?[OwnKey.group] as? String ?? correlation.uuid.uuidString
-            for member in correlation.objects { groups[member.uuid] = name }
+        for span in HealthKitGateway.spans(of: samples) {
+            let window = HKQuery.predicateForSamples(withStart: span.start, end: span.end.addingTimeInterval(1))
+            let descriptor = HKSampleQueryDescriptor(
+                predicates: [.sample(type: try healthType(owner), predicate: window)], sortDescriptors: [])
+            for case let correlation as HKCorrelation in try await descriptor.result(for: store) {
+                let name = correlation.metadata?[OwnKey.group] as? String ?? correlation.uuid.uuidString
+                for member in correlation.objects { groups[member.uuid] = name }
+            }
         }
         return groups
+    }
+
+    /// Returns the spans of time that the samples cover, without gaps of more than a day: a page holds samples in the
+    /// order of their writing, and those of an import may lie years apart.
+    private static func spans(of samples: [HKSample]) -> [DateInterval] {
+        let gap = 86_400.0
+        var spans: [DateInterval] = []
+        for sample in samples.sorted(by: { $0.startDate < $1.startDate }) {
+            if let last = spans.last, sample.startDate.timeIntervalSince(last.end) <= gap {
+                spans[spans.count - 1].end = max(last.end, sample.endDate)
+            } else {
+                spans.append(DateInterval(start: sample.startDate, end: max(sample.startDate, sample.endDate)))
+            }
+        }
+        return spans
     }
 }
 

@@ -71,13 +71,13 @@ struct MealCorrelations {
                 // HealthKit leaves a correlation at its time when its members move. It rounds times to a fraction of a
                 // microsecond.
                 guard let known, let first = samples.first,
-                    abs(known.start.nanoseconds - first.start.nanoseconds) > 1_000_000
+                    known.start + 1_000_000 < first.start || first.start + 1_000_000 < known.start
                 else { return Shipment(samples: samples) }
-                return ship(max(known.version + 1, newest), replaces: true)
+                return ship(max(known.next, newest), replaces: true)
             }
             if !isWhole { members = fresh }
             guard let known else { return ship(newest) }
-            return isWhole ? ship(max(known.version + 1, newest), replaces: true) : ship(nil)
+            return isWhole ? ship(max(known.next, newest), replaces: true) : ship(nil)
         } catch .locked {
             // A locked device accepts samples that it does not show (SEMANTICS A16). A sample that was never sent is
             // not there. A meal that was sent, and is sent whole again, may have moved: it waits for the unlocking,

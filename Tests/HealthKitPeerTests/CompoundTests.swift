@@ -37,6 +37,30 @@ import Testing
         #expect(try await bench.pullAll(.food).added.isEmpty)
     }
 
+    @Test("A25: nutrients of meals that lie years apart keep their meals, also in one page") func mealsOfYears()
+        async throws
+    {
+        let bench = try await PeerBench()
+        let year = 365 * 86_400.0
+        // In the order of an import, not of time.
+        let starts = [0, -5 * year, -year, -5 * year + 3_600, -year + 86_400 * 1.5]
+        for (number, start) in starts.enumerated() {
+            let meal = Meal(
+                id: "log-\(number)", at: try bench.instant(start), name: "Porridge",
+                energy: Quantity(310, .kilocalorie), protein: .grams(11), fiber: .grams(8.2))
+            let samples = meal.samples().map { sample in
+                var sample = sample
+                sample.version = 1
+                return sample
+            }
+            #expect(await bench.save(samples, group: samples).allSatisfy(\.isDone))
+        }
+        for limit in [2, 100] {
+            let pulled = try await bench.pullAll(.dietaryProtein, limit: limit).added
+            #expect(Set(pulled.map(\.sample.group)) == Set(starts.indices.map { "log-\($0)" }))
+        }
+    }
+
     @Test("A16: a meal that was never sent is saved as one correlation while the device is locked")
     func lockedMeal() async throws {
         let bench = try await PeerBench()

@@ -18,11 +18,14 @@ final class CheckedPeer: Sendable {
     /// The deadline that the peer itself has named; `nil` if it has named none.
     var ownDeadline: Duration? { limits.deadline }
     private let progress = Mutex(FeedProgress())
+    private let clock: SyncClock
+    private let pushPace = Mutex(CallPace())
+    private let pagePace = Mutex(CallPace())
 
     init(_ kind: PeerKind, _ options: SyncOptions) {
         inner = kind.peer
         (id, limits) = (inner.id, inner.limits)
-        deadline = CallDeadline(options)
+        (deadline, clock) = (CallDeadline(options), options.callClock ?? options.clock)
         limit = limits.deadline.map { max(.seconds(1), $0) } ?? options.callDeadline
         switch kind {
         case .database(let peer):
@@ -76,9 +79,9 @@ final class CheckedPeer: Sendable {
 
     func pull(_ asked: PullRequest) async throws(PeerError) -> PullPage {
         var request = asked
-        request.limit = limits.page(request.limit)
+        request.limit = pagePace.withLock { $0.amount(of: limits.page(asked.limit)) }
         let (inner, sent) = (inner, request)
-        let page = try await deadline.run("pull", within: limit) { () throws(PeerError) in
+        let page = try await run("pull", of: sent.limit, pagePace) { () throws(PeerError) in
             try await inner.pull(sent)
         }
         try page.check(request, isOfRecords: keepsRecords)
@@ -91,9 +94,9 @@ final class CheckedPeer: Sendable {
 
     func enumerate(_ asked: EnumerationRequest) async throws(PeerError) -> EnumerationPage {
         var request = asked
-        request.limit = limits.page(request.limit)
+        request.limit = pagePace.withLock { $0.amount(of: limits.page(asked.limit)) }
         let (inner, sent) = (inner, request)
-        let page = try await deadline.run("enumerate", within: limit) { () throws(PeerError) in
+        let page = try await run("enumerate", of: sent.limit, pagePace) { () throws(PeerError) in
             try await inner.enumerate(sent)
         }
         try page.check(request, isOfRecords: keepsRecords)
@@ -103,9 +106,9 @@ final class CheckedPeer: Sendable {
 
     func outline(_ asked: EnumerationRequest) async throws(PeerError) -> OutlinePage {
         var request = asked
-        request.limit = limits.page(request.limit)
+        request.limit = pagePace.withLock { $0.amount(of: limits.page(asked.limit)) }
         let (inner, sent) = (inner, request)
-        let page = try await deadline.run("outline", within: limit) { () throws(PeerError) in
+        let page = try await run("outline", of: sent.limit, pagePace) { () throws(PeerError) in
             try await inner.outline(sent)
         }
         try page.check(request)
@@ -141,10 +144,13 @@ final class CheckedPeer: Sendable {
 
     // MARK: Writing
 
+    /// Returns how many operations to send in one call.
+    func pushSize(_ wanted: Int) -> Int { pushPace.withLock { $0.amount(of: wanted) } }
+
     /// Sends operations, as many in one call as the peer takes.
     func push(_ operations: [PushOperation]) async -> Answer {
         var answer = Answer(outcomes: [])
-        for part in limits.parts(of: operations) {
+        for part in limits.parts(of: operations, wanted: pushSize(.max)) {
             guard answer.problem == nil else {
                 answer.outcomes += part.map { _ in .failed(reason: "an earlier part of the push failed") }
                 continue
@@ -160,11 +166,28 @@ final class CheckedPeer: Sendable {
     private func pushAtOnce(_ operations: [PushOperation]) async -> Answer {
         let inner = inner
         do throws(PeerError) {
-            let outcomes = try await deadline.run("push", within: limit) { await inner.push(operations) }
+            let outcomes = try await run("push", of: operations.count, pushPace) { await inner.push(operations) }
             try outcomes.check(operations)
             return Answer(outcomes: outcomes)
         } catch {
             return Answer(outcomes: operations.map { _ in .unknown(reason: error.detail) }, problem: error)
+        }
+    }
+
+    /// Runs a call that carries an amount, and notes whether it was too much.
+    private func run<Answer: Sendable>(
+        _ name: String, of amount: Int, _ pace: borrowing Mutex<CallPace>,
+        _ call: @escaping @Sendable () async throws(PeerError) -> Answer
+    ) async throws(PeerError) -> Answer {
+        let began = clock.now()
+        do throws(PeerError) {
+            let answer = try await deadline.run(name, within: limit, call)
+            pace.withLock { $0.note(inTime: amount) }
+            return answer
+        } catch {
+            let time = Duration.nanoseconds(clock.now().nanoseconds &- began.nanoseconds)
+            if CallPace.isLate(error, after: time, of: limit) { pace.withLock { $0.note(late: amount) } }
+            throw error
         }
     }
 }

@@ -15,7 +15,10 @@ struct Pass: SessionJob {
     private func unloggedRun(_ asked: PassRequest) async throws -> SyncReport {
         var (report, request) = (SyncReport(), asked)
         let known = try state()
-        guard known.isEnabled else { return report }
+        guard known.isEnabled else {
+            try await Retirement(core: core).settleUnreached()
+            return report
+        }
         // A pass that failed as a whole is retried as a whole.
         if known.nextTry != nil { request = PassRequest(isUrgent: request.isUrgent) }
         do {
@@ -85,6 +88,8 @@ struct Pass: SessionJob {
             // A sync that is ended for good stores no failure.
             if peer.isInterrupted { return report }
             try await end(request, with: issue, retryAfter: (error as? PeerError)?.retryAfter)
+            // Tombstones are not kept for good for a peer that never answers.
+            try await Retirement(core: core).settleUnreached()
         }
         return report
     }

@@ -30,7 +30,7 @@ struct Retirement: SessionJob {
     func settleRetirement(after pulls: PullOutcome) async throws -> (report: PullReport, mayPush: Bool) {
         var report = PullReport()
         let (name, now) = (name, now)
-        let peers = try await retireSilent()
+        let peers = try await retireSilent(besides: name)
         guard let own = peers.first(where: { $0.id == name }) else { return (report, true) }
         if try isDue() {
             guard pulls.isWhole || plan.pulled.isEmpty && plan.others?.pulls != true else {
@@ -56,22 +56,25 @@ struct Retirement: SessionJob {
         return (report, true)
     }
 
-    /// Retires the other peers that are silent. Returns all peers as they were before.
-    private func retireSilent() async throws -> [RegisteredPeer] {
-        let (name, now, limit) = (name, now, options.retirementDays)
+    /// Retires all peers that are silent, after a pass that did not reach this one.
+    func settleUnreached() async throws { _ = try await retireSilent(besides: nil) }
+
+    /// Retires the peers that are silent, besides the one that answered. Returns all peers as they were before.
+    private func retireSilent(besides heard: PeerID?) async throws -> [RegisteredPeer] {
+        let (now, limit) = (now, options.retirementDays)
         let (peers, isNews) = try store.blockingRead { txn in
             let peers = try txn.peers()
             let isNews = try peers.contains { other in
                 var (judged, state) = (other, try txn.state(of: other.id))
                 let before = state
                 judged.judgeSilence(&state, days: limit, at: now)
-                return other.id != name && (judged != other || state != before)
+                return other.id != heard && (judged != other || state != before)
             }
             return (peers, isNews)
         }
         guard isNews else { return peers }
         try await store.write { txn in
-            for var other in try txn.peers() where other.id != name {
+            for var other in try txn.peers() where other.id != heard {
                 var state = try txn.state(of: other.id)
                 other.judgeSilence(&state, days: limit, at: now)
                 try txn.setPeer(other)

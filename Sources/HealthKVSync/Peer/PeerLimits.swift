@@ -47,20 +47,30 @@ extension PeerLimits {
     /// Returns how many samples to request in a page.
     func page(_ wanted: Int) -> Int { min(wanted, page ?? .max) }
 
-    /// Splits operations into parts that the peer takes. Members of a group stay in one part, unless the group alone
-    /// exceeds the limit.
-    func parts(of operations: [PushOperation]) -> [ArraySlice<PushOperation>] {
-        let limit = self.operations ?? .max
+    /// Splits operations into parts that the peer takes, of at most as many as are wanted. Members of a group stay in
+    /// one part, unless the group alone exceeds the limit.
+    func parts(of operations: [PushOperation], wanted: Int = .max) -> [ArraySlice<PushOperation>] {
+        let most = self.operations ?? .max
+        let limit = min(wanted, most)
         var parts: [ArraySlice<PushOperation>] = []
         var rest = operations[...]
         while rest.count > limit {
             let end = rest.startIndex + limit
-            let whole = (rest.startIndex + 1..<end + 1).last { !rest[$0].isMate(of: rest[$0 - 1]) } ?? end
+            let border = (rest.startIndex + 1..<end + 1).last { !rest[$0].isMate(of: rest[$0 - 1]) }
+            let whole = border ?? rest.endOfGroup(after: end, atMost: most)
             parts.append(rest[..<whole])
             rest = rest[whole...]
         }
         if !rest.isEmpty { parts.append(rest) }
         return parts
+    }
+}
+
+extension ArraySlice<PushOperation> {
+    /// Returns where the group ends that begins the slice and reaches a place, or the greatest number of its members.
+    fileprivate func endOfGroup(after place: Int, atMost most: Int) -> Int {
+        let end = (place..<endIndex).first { !self[$0].isMate(of: self[$0 - 1]) } ?? endIndex
+        return end - startIndex > most ? startIndex + most : end
     }
 }
 

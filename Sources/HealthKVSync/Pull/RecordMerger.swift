@@ -55,7 +55,8 @@ struct RecordMerger: Sendable {
         var deletions = DeletionsOfDifferentSamples()
         for deletion in page.deletions {
             // A deletion whose version no sample here can have is invalid.
-            guard let record = deletion.record, plan.plan(of: record.type)?.pulls ?? false else { continue }
+            guard let told = deletion.record, plan.plan(of: told.type)?.pulls ?? false else { continue }
+            let record = told.raised(to: RecordMerger.unrounded(told.version))
             guard (0...Sample.versionLimit).contains(record.version) else {
                 report.leaveOut(record.id, record.type, ModelError.numberOutOfRange(field: "version"))
                 continue
@@ -66,6 +67,11 @@ struct RecordMerger: Sendable {
             deletions.append(record)
         }
         try merge(deletions.take(), in: &txn)
+    }
+
+    /// The deletion of an import has the greatest version. A peer that keeps numbers as JavaScript does rounds it up.
+    private static func unrounded(_ version: Int64) -> Int64 {
+        version > Sample.versionLimit && version - Sample.versionLimit < 1 << 10 ? Sample.versionLimit : version
     }
 
     /// Deletes samples that another peer had deleted before this one brought them. Runs after the received changes, so

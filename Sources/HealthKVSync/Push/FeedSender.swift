@@ -32,7 +32,7 @@ struct FeedSender: SessionJob {
     /// Returns the next changes that the peer has not seen. If the store no longer knows all of them, compares both
     /// sides instead.
     private func nextChanges(for records: CheckedRecords) async throws -> ChangePage? {
-        let (name, limit) = (name, options.pushSize)
+        let (name, limit) = (name, peer.pushSize(options.pushSize))
         do {
             return try store.blockingRead { txn in
                 try txn.changes(since: try txn.peer(name)?.sent?.place, limit: limit)
@@ -197,7 +197,7 @@ struct FeedSender: SessionJob {
         repeat {
             try Task.checkCancellation()
             try await holdLease()
-            let (start, limit) = (place, options.pushSize)
+            let (start, limit) = (place, peer.pushSize(options.pushSize))
             let (page, here) = try store.blockingRead {
                 (try $0.deletions(after: start, limit: limit), $0.currentToken)
             }
@@ -224,7 +224,7 @@ struct FeedSender: SessionJob {
         repeat {
             try Task.checkCancellation()
             try await holdLease()
-            let (start, limit) = (place, options.pushSize)
+            let (start, limit) = (place, peer.pushSize(options.pushSize))
             let page = try store.blockingRead { try $0.deletions(at: token, after: start, limit: limit) }
             let deletions = page.deletions.filter { isPushed($0.type) }
             if deletions.contains(where: { held.holds($0.type) }) { return (report, false) }

@@ -18,6 +18,7 @@ struct PushBatch: Sendable {
     /// Whether the end of the queue was reached.
     var isAtEnd = false
     private var taken: Set<UInt64> = []
+    private var groups: [GroupName: WaitingGroup] = [:]
 
     init(after sequence: UInt64) { last = sequence }
 
@@ -51,29 +52,71 @@ struct PushBatch: Sendable {
         var opened: UInt64
     }
 
+    private struct GroupName: Hashable {
+        let source: SourceIdentity
+        let group: String
+    }
+
+    /// What the members of a group have in common; read once for all of them, because a group may have any number.
+    private struct WaitingGroup {
+        var members: [Sample] = []
+        /// The types whose feeds must be read before a member is sent; `nil` until that was looked up.
+        var unread: Set<SampleType>?
+        /// The same for members that complete the group.
+        var unreadToComplete: Set<SampleType>?
+        /// Whether the waiting members are in the batch.
+        var isTaken = false
+        /// Whether the members that the peer holds are in ``completed``.
+        var isCompleted = false
+    }
+
     /// Collects the operations that are due after ``last``.
     mutating func collect(
         _ peer: PeerID, _ conditions: Conditions, in txn: borrowing ReadTransaction
     ) throws {
         let groups = try txn.pendingGroups(for: peer).filter { conditions.mayTake($0) }
+        let early = try groups.filter { group in
+            guard conditions.waitsWhereEarly(group) else { return true }
+            let first = try txn.pending(for: peer, in: [group], limit: 1).first
+            if let first, let type = group.type, first.sequence <= conditions.lastEarly { unread.insert(type) }
+            return false
+        }
+        let lastEarly = early.count == groups.count ? 0 : conditions.lastEarly
         while items.count + idle.count < conditions.limit, blocked.count < PushBatch.blockedAtOnce {
-            let page = try txn.pending(for: peer, in: groups, after: last, limit: 256)
+            let isEarly = last < lastEarly
+            let page = try txn.pending(for: peer, in: isEarly ? early : groups, after: last, limit: 256)
             for operation in page {
+                if isEarly, operation.sequence > lastEarly { break }
                 last = operation.sequence
                 guard conditions.isDue(operation), !taken.contains(operation.sequence) else { continue }
                 try add(operation, peer, conditions, in: txn)
                 if items.count + idle.count >= conditions.limit || blocked.count >= PushBatch.blockedAtOnce { return }
             }
-            if page.count < 256 {
+            if isEarly, page.count < 256 || page[255].sequence > lastEarly {
+                last = lastEarly
+            } else if page.count < 256 {
                 isAtEnd = true
                 return
             }
         }
     }
 
+    /// Adds an operation, and those of the members of its group, which are sent together.
     private mutating func add(
         _ operation: PendingOperation, _ peer: PeerID, _ conditions: Conditions, in txn: borrowing ReadTransaction
     ) throws {
+        var (waiting, next) = ([operation], 0)
+        while next < waiting.count {
+            let mates = try addAlone(waiting[next], peer, conditions, in: txn)
+            waiting += mates
+            next += 1
+        }
+    }
+
+    /// Adds an operation. Returns those of its group that are due and not in the batch yet.
+    private mutating func addAlone(
+        _ operation: PendingOperation, _ peer: PeerID, _ conditions: Conditions, in txn: borrowing ReadTransaction
+    ) throws -> [PendingOperation] {
         taken.insert(operation.sequence)
         let link = try txn.link(peer: peer, sample: operation.sample)
         guard var sample = try txn.sample(id: operation.sample) else {
@@ -81,43 +124,68 @@ struct PushBatch: Sendable {
                 conditions.pushes(deleted.type)
             else {
                 idle.append(operation)
-                return
+                return []
             }
-            guard !block(operation, deleted.type, conditions), conditions.allows(deleted.type) else { return }
+            guard !block(operation, deleted.type, conditions), conditions.allows(deleted.type) else { return [] }
             // The sent version may have had a greater number than the deleted version.
             let version =
                 conditions.keepsRecords ? deleted.version : max(operation.version, link?.version ?? 0)
             let sent = PushOperation(
                 sequence: operation.sequence, kind: .delete(deleted.raised(to: version)), idAtPeer: link?.idAtPeer)
             items.append((operation, sent))
-            return
+            return []
         }
-        guard conditions.pushes(sample.type) else { return idle.append(operation) }
-        guard !block(operation, sample.type, conditions), conditions.allows(sample.type) else { return }
-        let group = try sample.group.map { try txn.samples(group: $0, source: sample.source.identity) } ?? []
+        guard conditions.pushes(sample.type) else {
+            idle.append(operation)
+            return []
+        }
+        guard !block(operation, sample.type, conditions), conditions.allows(sample.type) else { return [] }
+        let name = sample.group.map { GroupName(source: sample.source.identity, group: $0) }
+        if let name, groups[name] == nil {
+            groups[name] = WaitingGroup(members: try txn.samples(group: name.group, source: name.source))
+        }
         // A sample that could not be sent with its group, and may be sent now, completes the group.
         let completesGroup =
             operation.accessType != nil && operation.attempts == 0 && link == nil && !conditions.seen.isBlind
-        guard try mayGo(operation, sample, group, peer, conditions, completesGroup, in: txn) else { return }
+        guard try mayGo(operation, sample, name, peer, conditions, completesGroup, in: txn) else { return [] }
         if !conditions.keepsRecords { sample = sample.numbered(operation.version) }
         if sample.syncIdentifier == nil { sample.syncIdentifier = sample.id.description }
         let sent = PushOperation(
             sequence: operation.sequence, kind: .save(sample), idAtPeer: link?.idAtPeer,
-            replacesUnnamed: link?.version == PeerLink.unnamed, group: group)
+            replacesUnnamed: link?.version == PeerLink.unnamed, group: name.flatMap { groups[$0]?.members } ?? [])
         items.append((operation, sent))
-        // The members of a group are sent together.
-        for mate in group where mate.id != sample.id {
-            guard let other = try txn.pending(peer: peer, sample: mate.id), !taken.contains(other.sequence),
-                conditions.isDue(other)
+        guard let name else { return [] }
+        if completesGroup { try complete(name, peer, conditions, in: txn) }
+        return try takeMates(of: name, peer, conditions, in: txn)
+    }
+
+    /// Returns the operations of a group that are due and not in the batch yet. A second call for a group returns none.
+    private mutating func takeMates(
+        of name: GroupName, _ peer: PeerID, _ conditions: Conditions, in txn: borrowing ReadTransaction
+    ) throws -> [PendingOperation] {
+        guard let group = groups[name], !group.isTaken else { return [] }
+        groups[name]?.isTaken = true
+        var mates: [PendingOperation] = []
+        for member in group.members {
+            guard let waiting = try txn.pending(peer: peer, sample: member.id), conditions.isDue(waiting),
+                taken.insert(waiting.sequence).inserted
             else { continue }
-            try add(other, peer, conditions, in: txn)
+            mates.append(waiting)
         }
-        guard completesGroup else { return }
-        for mate in group where mate.id != sample.id && conditions.allows(mate.type) {
-            guard !conditions.ungranted.contains(mate.type), try txn.pending(peer: peer, sample: mate.id) == nil,
-                try txn.link(peer: peer, sample: mate.id) != nil
+        return mates
+    }
+
+    /// Notes the members of a group that the peer holds, because one that it lacks arrives late.
+    private mutating func complete(
+        _ name: GroupName, _ peer: PeerID, _ conditions: Conditions, in txn: borrowing ReadTransaction
+    ) throws {
+        guard let group = groups[name], !group.isCompleted else { return }
+        groups[name]?.isCompleted = true
+        for member in group.members where conditions.allows(member.type) {
+            guard !conditions.ungranted.contains(member.type), try txn.pending(peer: peer, sample: member.id) == nil,
+                try txn.link(peer: peer, sample: member.id) != nil
             else { continue }
-            completed.append(mate.id)
+            completed.append(member.id)
         }
     }
 
@@ -126,15 +194,34 @@ struct PushBatch: Sendable {
     ///
     /// - Parameter completesGroup: Whether the members that the peer holds are sent again with this one.
     private mutating func mayGo(
-        _ operation: PendingOperation, _ sample: Sample, _ group: [Sample], _ peer: PeerID, _ conditions: Conditions,
+        _ operation: PendingOperation, _ sample: Sample, _ name: GroupName?, _ peer: PeerID, _ conditions: Conditions,
         _ completesGroup: Bool, in txn: borrowing ReadTransaction
     ) throws -> Bool {
         var unread: Set<SampleType> = []
         if !conditions.hasRead(sample.type), try conditions.mayBeKnown(operation, sample, peer, in: txn) {
             unread.insert(sample.type)
         }
-        for mate in group
-        where mate.id != sample.id && conditions.pushes(mate.type) && !conditions.hasRead(mate.type) {
+        if let name, var group = groups[name] {
+            let part = completesGroup ? \WaitingGroup.unreadToComplete : \.unread
+            if group[keyPath: part] == nil {
+                group[keyPath: part] = try PushBatch.unread(
+                    of: group.members, peer, conditions, completesGroup, in: txn)
+                groups[name] = group
+            }
+            unread.formUnion(group[keyPath: part] ?? [])
+        }
+        self.unread.formUnion(unread)
+        return unread.isEmpty
+    }
+
+    /// Returns the types whose feeds must be read before a member of a group is sent.
+    private static func unread(
+        of members: [Sample], _ peer: PeerID, _ conditions: Conditions, _ completesGroup: Bool,
+        in txn: borrowing ReadTransaction
+    ) throws -> Set<SampleType> {
+        var unread: Set<SampleType> = []
+        for mate in members
+        where conditions.pushes(mate.type) && !conditions.hasRead(mate.type) && !unread.contains(mate.type) {
             if let waiting = try txn.pending(peer: peer, sample: mate.id) {
                 let isWaiting = waiting.state != .quarantined
                 if try isWaiting && conditions.mayBeKnown(waiting, mate, peer, in: txn) { unread.insert(mate.type) }
@@ -143,8 +230,7 @@ struct PushBatch: Sendable {
                 unread.insert(mate.type)
             }
         }
-        self.unread.formUnion(unread)
-        return unread.isEmpty
+        return unread
     }
 
     /// Sets aside an operation that lacks access. Returns `true` if it lacks it.
@@ -174,6 +260,17 @@ extension PushBatch.Conditions {
         guard let type = group.type else { return true }
         return !pushes(type) || allows(type)
     }
+
+    /// Whether saves of a group that were queued before the store was opened cannot be sent after a commit: the feed of
+    /// their type was not read in this pass, and they may be known. Without this, each commit would read all of them.
+    /// Other passes look at each, and send deletions.
+    fileprivate func waitsWhereEarly(_ group: PendingGroup) -> Bool {
+        guard isOfCommit, !isUrgent, let type = group.type else { return false }
+        return !hasRead(type)
+    }
+
+    /// The last place that an operation from before the opening can have in the queue.
+    fileprivate var lastEarly: UInt64 { opened << 32 | UInt64(UInt32.max) }
 
     fileprivate func isDue(_ operation: PendingOperation) -> Bool {
         guard operation.state != .quarantined, operation.nextTry < .distantFuture else { return false }

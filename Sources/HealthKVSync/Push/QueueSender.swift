@@ -66,7 +66,7 @@ struct QueueSender: SessionJob {
         var conditions = PushBatch.Conditions(
             now: now, isUrgent: request.isUrgent, plan: plan, isOfCommit: request.isOfCommit, held: try heldTypes(),
             ungranted: try access.ungrantedTypes(), seen: seen, keepsRecords: peer.keepsRecords,
-            limit: options.pushSize, longestDelay: options.longestDelay,
+            limit: peer.pushSize(options.pushSize), longestDelay: options.longestDelay,
             writer: try store.blockingRead { $0.replica }, opened: store.commitAtOpening)
         let known = try state()
         conditions.unreadable = Set(plan.types.keys.filter { known[$0].pulls.isBlocked })

@@ -31,8 +31,18 @@ public struct PeerService<Served: RecordPeer>: Sendable {
             }
         case .types:
             await reply(body) { (_: RemoteArguments.Nothing) throws(PeerError) in try await peer.types() }
-        case .pull: await reply(body) { request throws(PeerError) in try await peer.pull(request) }
-        case .enumerate: await reply(body) { request throws(PeerError) in try await peer.enumerate(request) }
+        case .pull:
+            await reply(body) { (request: PullRequest) throws(PeerError) in
+                var request = request
+                request.limit = try PeerService.served(request.limit)
+                return try await peer.pull(request)
+            }
+        case .enumerate:
+            await reply(body) { (request: EnumerationRequest) throws(PeerError) in
+                var request = request
+                request.limit = try PeerService.served(request.limit)
+                return try await peer.enumerate(request)
+            }
         case .push: await reply(body) { (operations: [PushOperation]) in await peer.push(operations) }
         case .acknowledge:
             await reply(body) { (arguments: RemoteArguments.Acknowledgement) throws(PeerError) in
@@ -53,6 +63,14 @@ public struct PeerService<Served: RecordPeer>: Sendable {
                 return RemoteArguments.Nothing()
             }
         }
+    }
+
+    /// The greatest page that one message asks for; a longer one would have to be held in memory as a whole.
+    private static var longestPage: Int { 10_000 }
+
+    private static func served(_ limit: Int) throws(PeerError) -> Int {
+        guard limit > 0 else { throw PeerError(.invalid, "the limit of a page is \(limit), and must be at least 1") }
+        return min(limit, longestPage)
     }
 
     private func reply<Arguments: Decodable, Value: Codable & Sendable>(

@@ -88,16 +88,48 @@ public struct RemotePeer: RecordPeer {
         return forgotten
     }
 
-    /// Sends operations. Without an answer, each may have happened or not. If the other side cannot read a message, the
-    /// operations are sent one by one, so that it refuses only those that it does not know.
+    /// Sends operations. Without an answer, each may have happened or not. If the other side cannot read a message, its
+    /// halves are sent, and so on, so that it refuses only the operations that it does not know, and one alone only at
+    /// the second try: the way may have cut the first message. A call sends few messages, because it has one deadline;
+    /// operations that are left then count as failed.
     public func push(_ operations: [PushOperation]) async -> [PushOutcome] {
+        var messagesLeft = RemotePeer.messagesOfPush
+        return await push(operations[...], &messagesLeft)
+    }
+
+    /// Enough to find two operations among 500.
+    private static let messagesOfPush = 40
+
+    private func push(_ operations: ArraySlice<PushOperation>, _ messagesLeft: inout Int) async -> [PushOutcome] {
+        guard messagesLeft > 0, !Task.isCancelled else {
+            return operations.map { _ in .failed(reason: "not sent, because others could not be read") }
+        }
+        messagesLeft -= 1
         let error: PeerError
-        do { return try await ask(.push, operations) } catch let caught { error = caught }
-        guard error.code == .invalid else { return operations.map { _ in error.outcome } }
-        guard operations.count > 1 else { return operations.map { _ in .refused(reason: error.detail) } }
-        var outcomes: [PushOutcome] = []
-        for operation in operations { outcomes += await push([operation]) }
-        return outcomes
+        do { return try await ask(.push, Array(operations)) } catch let caught { error = caught }
+        guard error.code == .invalid else {
+            // Whatever the reason is, the next message would meet it, too.
+            messagesLeft = 0
+            return operations.map { _ in error.outcome }
+        }
+        guard operations.count > 1 else { return [await pushAgain(operations, &messagesLeft)] }
+        let middle = operations.startIndex + operations.count / 2
+        let first = await push(operations[..<middle], &messagesLeft)
+        return await first + push(operations[middle...], &messagesLeft)
+    }
+
+    /// Sends an operation once more that could not be read alone.
+    private func pushAgain(_ operation: ArraySlice<PushOperation>, _ messagesLeft: inout Int) async -> PushOutcome {
+        guard !Task.isCancelled else { return .failed(reason: "not sent again, because the call was cancelled") }
+        messagesLeft -= 1
+        do {
+            let outcomes: [PushOutcome] = try await ask(.push, Array(operation))
+            return outcomes.count == 1 ? outcomes[0] : .unknown(reason: "the answer to push has another length")
+        } catch {
+            if error.code == .invalid { return .refused(reason: error.detail) }
+            messagesLeft = 0
+            return error.outcome
+        }
     }
 
     /// Tells the other side that the store durably holds everything up to a token.

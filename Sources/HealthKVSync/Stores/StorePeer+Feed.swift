@@ -19,10 +19,11 @@ extension StorePeer {
     /// call may take.
     private func page(behind start: PeerPlace?, limit: Int) async throws(PeerError) -> PullPage {
         let end = ContinuousClock.now + StorePeer.upkeepBudget
-        var page = try await onePage(behind: start, limit: limit)
+        var (page, last) = (try await onePage(behind: start, limit: limit), start)
         while page.additions.isEmpty, page.deletions.isEmpty, !page.isDrained, let token = page.token,
-            let place = PeerPlace(token), place != start, ContinuousClock.now < end, !Task.isCancelled
+            let place = PeerPlace(token), place != last, ContinuousClock.now < end, !Task.isCancelled
         {
+            last = place
             do throws(PeerError) { page = try await onePage(behind: place, limit: limit) } catch {
                 // Return the current page, so that the skipped changes need not be read again.
                 if error.code == .transient { return page }

@@ -60,6 +60,63 @@ struct QueueCostTests {
         for queue in [few, many] { try queue.bench.finish() }
     }
 
+    @Test("A commit reads none of the operations that wait for a feed since before the store was opened") func commits()
+        async throws
+    {
+        let bench = try Bench()
+        try await bench.engine.enable(bench.peer)
+        for number in 0..<3 {
+            try bench.write { txn in
+                for second in 0..<1_000 {
+                    let start = bench.time(number) + .seconds(second)
+                    _ = try txn.save(Sample(.bodyMass, 70, .kilogram, at: start))
+                }
+            }
+        }
+        let (waiting, peer) = (try bench.pending, bench.peer)
+        #expect(waiting.count == 3_000)
+        let opened = try bench.store.info().commit
+        try bench.write { txn in
+            for operation in waiting.dropFirst() {
+                let place = try QueueTable.place(of: operation.sample, in: peer, in: txn.snapshot)
+                let section = try #require(place).section
+                try txn.put(
+                    .pending, PeerKey.pending(peer, section, operation.sequence, txn.snapshot.header.hashKey), [0])
+            }
+        }
+        let new = try bench.save(71)
+        func collected(isOfCommit: Bool, limit: Int = 200) throws -> PushBatch {
+            var batch = PushBatch(after: 0)
+            let conditions = PushBatch.Conditions(
+                now: bench.clock.now, isUrgent: false, plan: .weightTracker, isOfCommit: isOfCommit, held: [],
+                ungranted: [], seen: FeedsSeen(isBlind: true, read: []), keepsRecords: false, limit: limit,
+                longestDelay: .seconds(7_200), writer: try bench.store.blockingRead { $0.replica }, opened: opened)
+            try bench.store.blockingRead { try batch.collect(peer, conditions, in: $0) }
+            return batch
+        }
+        let batch = try collected(isOfCommit: true)
+        #expect(batch.items.map(\.queued.sample) == [new.id])
+        #expect(batch.isAtEnd && batch.unread == [.bodyMass])
+        #expect(throws: StoreError.self) { try collected(isOfCommit: false) }
+        try bench.store.close()
+    }
+
+    @Test("A group of any size is sent together, and read once", .timeLimit(.minutes(3))) func largeGroup() async throws
+    {
+        let bench = try Bench()
+        try await bench.engine.enable(bench.peer)
+        try bench.write { txn in
+            for second in 0..<3_000 {
+                _ = try txn.save(
+                    Sample(.bodyMass, 70, .kilogram, at: bench.time(0) + .seconds(second), group: "scale"))
+            }
+        }
+        try await bench.sync()
+        #expect(bench.held.count == 3_000)
+        #expect(try bench.pending.isEmpty)
+        try bench.finish()
+    }
+
     /// What a transaction has written.
     private struct Written: Hashable, Sendable {
         let records: Int

@@ -1,4 +1,5 @@
 import SyncSupport
+import Synchronization
 import Testing
 
 @testable import HealthKVSync
@@ -52,6 +53,52 @@ struct RetirementTests {
         #expect(try there.blockingRead { try $0.sample(id: gone) } == nil)
         #expect(try here.blockingRead { try $0.syncDigest() } == there.blockingRead { try $0.syncDigest() })
         #expect(try here.blockingRead { try $0.count() } == 5)
+        for store in [here, there] { try store.close() }
+    }
+
+    @Test("C27: a store's only peer is retired, whether it never answers or is switched off", arguments: [false, true])
+    func onlyPeer(isDisabled: Bool) async throws {
+        let clock = ManualClock()
+        let (here, there) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
+        let service = PeerService(StorePeer(there, id: "there", as: "here"))
+        let isGone = Mutex(false)
+        let peer = RemotePeer(id: "there") { call, body in
+            if isGone.withLock({ $0 }) { throw PeerError(.transient, "no route") }
+            return await service.answer(call, body)
+        }
+        let engine = Bench.makeEngine(here, [SyncPeer(peer, plan: .everything)], clock)
+        try await engine.enable("there")
+        let samples = (0..<4).map { Sample(.bodyMass, 70 + Double($0), .kilogram, at: clock.now - .days($0)) }
+        _ = try await here.write { try $0.save(samples) }
+        #expect(try await engine.sync()["there"]?.issue == nil)
+        let gone = samples[1].id
+        _ = try await here.write { try $0.delete(id: gone) }
+        isGone.withLock { $0 = true }
+        if isDisabled { try await engine.disable("there") }
+        // Half a year less a day is no silence yet.
+        clock.advance(seconds: 179 * 86_400)
+        for _ in 0..<2 { _ = try await engine.sync() }
+        clock.advance(seconds: 330 * 86_400)
+        for _ in 0..<2 {
+            #expect(try here.blockingRead { try $0.peer("there") }?.isRetired == false)
+            _ = try await engine.sync()
+            clock.advance(seconds: 86_401)
+        }
+        #expect(try here.blockingRead { try $0.peer("there") }?.isRetired == true)
+        for _ in 0..<16 {
+            clock.advance(seconds: 2 * 86_400)
+            let last = Sample(.bodyMass, 91, .kilogram, at: clock.now)
+            _ = try await here.write { try $0.save(last) }
+            while try here.maintain(budget: .seconds(1)) {}
+        }
+        #expect(try here.blockingRead { try $0.deletedSample(id: gone) } == nil)
+        // What comes back is brought in line.
+        isGone.withLock { $0 = false }
+        if isDisabled { try await engine.enable("there") }
+        for _ in 0..<2 { _ = try await engine.sync() }
+        #expect(try here.blockingRead { try $0.peer("there") }?.isRetired == false)
+        #expect(try there.blockingRead { try $0.sample(id: gone) } == nil)
+        #expect(try here.blockingRead { try $0.syncDigest() } == there.blockingRead { try $0.syncDigest() })
         for store in [here, there] { try store.close() }
     }
 

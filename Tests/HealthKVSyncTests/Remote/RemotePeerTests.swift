@@ -10,6 +10,7 @@ private final class BadLine: Sendable {
     struct Cut: Error {}
 
     private let random: Mutex<SeededGenerator>
+    private let wasCut = Mutex(false)
     /// The percentage of messages that something happens to.
     let trouble = Mutex(0)
     let counts = Mutex<[RemoteCall: Int]>([:])
@@ -23,8 +24,14 @@ private final class BadLine: Sendable {
     func send(_ call: RemoteCall, _ body: Data) async throws -> Data {
         counts.withLock { $0[call, default: 0] += 1 }
         let percent = trouble.withLock { $0 }
-        let fate = random.withLock { $0.chance(percent: percent) ? $0.number(0..<4) : 4 }
+        let fate = random.withLock { $0.chance(percent: percent) ? $0.number(0..<5) : 5 }
         if fate == 0 { throw Cut() }
+        // What is cut each time counts as what the other side cannot read.
+        let mayCut = wasCut.withLock { wasCut in
+            defer { wasCut = fate == 4 && !wasCut }
+            return !wasCut
+        }
+        if fate == 4, mayCut { return await service.answer(call, body.prefix(body.count / 2)) }
         if fate == 1 { _ = await service.answer(call, body) }
         let answer = await service.answer(call, body)
         if fate == 2 { throw Cut() }
@@ -153,6 +160,176 @@ struct RemotePeerTests {
         let samples = (0..<5).map { _ in Sample(.bodyMass, 70, .kilogram, at: clock.now, id: SampleID()) }
         #expect(try await small.forgotten(among: samples, since: [1]) == [])
         #expect(asked.withLock { $0 } == 3)
+        try store.close()
+    }
+
+    /// A server that does not know a word, and counts the messages of pushes.
+    private func server(_ store: SampleStore, without word: String, _ messages: Counter) -> RemotePeer {
+        let service = PeerService(StorePeer(store, id: "server", as: "phone"))
+        return RemotePeer(id: "server") { call, body in
+            guard call == .push else { return await service.answer(call, body) }
+            messages.count.withLock { $0 += 1 }
+            guard String(decoding: body, as: UTF8.self).contains(word) else { return await service.answer(call, body) }
+            return await service.answer(call, Data("[1]".utf8))
+        }
+    }
+
+    private final class Counter: Sendable { let count = Mutex(0) }
+
+    @Test("Few messages find what the other side cannot read among many operations", arguments: [1, 2, 150])
+    func fewMessages(unreadable: Int) async throws {
+        let clock = ManualClock()
+        let (here, there) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
+        let messages = Counter()
+        let peer = server(there, without: "lantern", messages)
+        let engine = Bench.makeEngine(here, [SyncPeer(peer, plan: .everything)], clock)
+        try await engine.enable("server")
+        let bad = unreadable == 150 ? Set(0..<150) : Set((0..<unreadable).map { 37 + 101 * $0 })
+        _ = try await here.write { txn in
+            for number in 0..<200 {
+                var sample = Sample(.bodyMass, 70, .kilogram, at: clock.now - .seconds(number))
+                if bad.contains(number) { sample.metadata["word"] = .string("lantern") }
+                _ = try txn.save(sample)
+            }
+        }
+        var (passes, most) = (0, 0)
+        while passes < 40 {
+            let before = messages.count.withLock { $0 }
+            let issue = try await engine.sync()["server"]?.issue
+            most = max(most, messages.count.withLock { $0 } - before)
+            passes += 1
+            if issue == nil { break }
+            clock.advance(seconds: 7_200)
+        }
+        #expect(try there.blockingRead { try $0.count() } == 200 - bad.count)
+        #expect(try engine.status().peers["server"]?.quarantined == bad.count)
+        #expect(most <= 42, "\(most) messages of one pass")
+        #expect(unreadable > 2 || passes == 1, "\(passes) passes")
+        for store in [here, there] { try store.close() }
+    }
+
+    @Test("An operation whose message was cut on its way is sent again, and not refused") func cutMessage() async throws
+    {
+        let clock = ManualClock()
+        let (here, there) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
+        let service = PeerService(StorePeer(there, id: "server", as: "phone"))
+        let cuts = Mutex(1)
+        let peer = RemotePeer(id: "server") { call, body in
+            let isCut =
+                call == .push
+                && cuts.withLock { cuts in
+                    cuts -= 1
+                    return cuts >= 0
+                }
+            return await service.answer(call, isCut ? body.prefix(body.count / 2) : body)
+        }
+        let engine = Bench.makeEngine(here, [SyncPeer(peer, plan: .everything)], clock)
+        try await engine.enable("server")
+        _ = try await here.write { try $0.save(Sample(.bodyMass, 70, .kilogram, at: clock.now)) }
+        #expect(try await engine.sync()["server"]?.issue == nil)
+        #expect(try there.blockingRead { try $0.count() } == 1)
+        #expect(try engine.status().peers["server"]?.quarantined == 0)
+        for store in [here, there] { try store.close() }
+    }
+
+    @Test("A cancelled push sends no further messages") func cancelled() async throws {
+        let sent = Mutex(0)
+        let peer = RemotePeer(id: "server") { _, _ in
+            sent.withLock { $0 += 1 }
+            while !Task.isCancelled { try? await Task.sleep(for: .milliseconds(1)) }
+            return Data(#"{"failure":{"code":"invalid","detail":"unreadable"}}"#.utf8)
+        }
+        let operations = (0..<8).map { number in
+            PushOperation(
+                sequence: UInt64(number),
+                kind: .save(Sample(.bodyMass, 70, .kilogram, at: Instant(nanoseconds: 0), id: SampleID())))
+        }
+        let push = Task { await peer.push(operations) }
+        try await until("the first message") { sent.withLock { $0 } > 0 }
+        push.cancel()
+        let outcomes = await push.value
+        #expect(sent.withLock { $0 } == 1)
+        #expect(outcomes.count == 8 && outcomes.allSatisfy { if case .failed = $0 { true } else { false } })
+    }
+
+    @Test("What is hidden on one phone is hidden on another one, though the server keeps numbers as JavaScript does")
+    func roundedVersions() async throws {
+        let clock = ManualClock()
+        let server = try Bench.makeStore(clock)
+        let phones = try (0..<2).map { _ in try Bench.makeStore(clock) }
+        let engines = phones.indices.map { number in
+            let service = PeerService(StorePeer(server, id: "server", as: PeerID("phone\(number)")))
+            let peer = RemotePeer(id: "server") { call, body in
+                let answer = await service.answer(call, body)
+                return call == .pull ? Self.rounded(answer) : answer
+            }
+            return Bench.makeEngine(phones[number], [SyncPeer(peer, plan: .everything)], clock)
+        }
+        for engine in engines { try await engine.enable("server") }
+        func syncAll() async throws {
+            for engine in engines + engines { #expect(try await engine.sync()["server"]?.issue == nil) }
+        }
+        var walk = Sample(
+            .stepCount, 900, .count, from: clock.now, to: clock.now + .seconds(600), id: SampleID(), origin: .imported)
+        walk.source = Source(bundle: "watch", name: "Watch")
+        _ = try await phones[0].write { [walk] in
+            var batch = SampleBatch()
+            batch.append(walk)
+            return try $0.importBatch(batch)
+        }
+        try await syncAll()
+        #expect(try phones[1].blockingRead { try $0.sample(id: walk.id) } != nil)
+        _ = try await phones[0].write { [walk] in try $0.delete(id: walk.id) }
+        #expect(try phones[0].blockingRead { try $0.deletedSample(id: walk.id) }?.isHidden == true)
+        try await syncAll()
+        #expect(try phones[1].blockingRead { try $0.sample(id: walk.id) } == nil)
+        #expect(try phones[1].blockingRead { try $0.deletedSample(id: walk.id) }?.isHidden == true)
+        for engine in engines { #expect(try engine.status().peers["server"]?.notices.isEmpty == true) }
+        for store in phones + [server] { try store.close() }
+    }
+
+    /// Returns JSON as JavaScript reads and writes it: numbers have 53 bits, and the digits that are left are zeros.
+    private static func rounded(_ answer: Data) -> Data {
+        var text = String(decoding: answer, as: UTF8.self)
+        for found in text.matches(of: /[:\[,](\d{17,})(?=[,}\]])/).reversed() {
+            guard let number = Double(found.output.1) else { continue }
+            let digits = "\(number)".prefix { $0 != "e" }.filter { $0 != "." }
+            let zeros = String(repeating: "0", count: found.output.1.count - digits.count)
+            text.replaceSubrange(found.output.1.startIndex..<found.output.1.endIndex, with: digits + zeros)
+        }
+        return Data(text.utf8)
+    }
+
+    @Test("A service reads no page of an impossible length, and none that would fill its memory") func pageLengths()
+        async throws
+    {
+        let clock = ManualClock()
+        let store = try Bench.makeStore(clock)
+        var batch = SampleBatch()
+        for number in 0..<10_050 {
+            let start = clock.now - .seconds(number)
+            batch.append(Sample(.stepCount, 9, .count, from: start, to: start, id: SampleID(), origin: .imported))
+        }
+        _ = try await store.write { [batch] in try $0.importBatch(batch) }
+        let service = PeerService(StorePeer(store, id: "server", as: "phone"))
+        let peer = RemotePeer(id: "server") { await service.answer($0, $1) }
+        for limit in [0, -1, .min] {
+            let pulled = await #expect(throws: PeerError.self) {
+                try await peer.pull(PullRequest(type: .every, limit: limit))
+            }
+            let listed = await #expect(throws: PeerError.self) {
+                try await peer.enumerate(EnumerationRequest(type: .stepCount, limit: limit))
+            }
+            #expect(pulled?.code == .invalid && listed?.code == .invalid)
+        }
+        let page = try await peer.pull(PullRequest(type: .every, limit: .max))
+        #expect(page.additions.count <= 10_000 && !page.isDrained)
+        let list = try await peer.enumerate(EnumerationRequest(type: .stepCount, limit: .max))
+        #expect(list.samples.count <= 10_000 && list.cursor != nil)
+        // Without a service: nothing is asked for, and nothing is looked for.
+        let began = ContinuousClock.now
+        _ = try? await StorePeer(store, id: "server", as: "phone").pull(PullRequest(type: .every, limit: 0))
+        #expect(ContinuousClock.now - began < .seconds(1))
         try store.close()
     }
 
