@@ -88,8 +88,6 @@ struct Pass: SessionJob {
             // A sync that is ended for good stores no failure.
             if peer.isInterrupted { return report }
             try await end(request, with: issue, retryAfter: (error as? PeerError)?.retryAfter)
-            // Tombstones are not kept for good for a peer that never answers.
-            try await Retirement(core: core).settleUnreached()
         }
         return report
     }
@@ -104,6 +102,8 @@ struct Pass: SessionJob {
             postpone(request, until: isBusy ? .distantPast : now + options.slowDelay)
             if !isBusy { throw error }
         }
+        // Tombstones are not kept for good for a peer that never answers.
+        try await Retirement(core: core).settleUnreached()
     }
 
     /// Returns the issue of a pass that ended normally but is incomplete, so that the app can tell the user.
