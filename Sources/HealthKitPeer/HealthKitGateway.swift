@@ -402,20 +402,33 @@ extension HealthKitGateway {
         return groups
     }
 
-    /// Returns the spans of time that the samples cover, without gaps of more than a day: a page holds samples in the
-    /// order of their writing, and those of an import may lie years apart.
+    /// Returns the spans of time that the samples cover, without the longest gaps: a page holds samples in the order of
+    /// their writing, and those of an import may lie years apart.
     private static func spans(of samples: [HKSample]) -> [DateInterval] {
-        let gap = 86_400.0
-        var spans: [DateInterval] = []
+        var (spans, gaps): ([DateInterval], [TimeInterval]) = ([], [])
         for sample in samples.sorted(by: { $0.startDate < $1.startDate }) {
-            if let last = spans.last, sample.startDate.timeIntervalSince(last.end) <= gap {
-                spans[spans.count - 1].end = max(last.end, sample.endDate)
+            let end = max(sample.startDate, sample.endDate)
+            if let last = spans.last {
+                gaps.append(sample.startDate.timeIntervalSince(last.end))
+                spans.append(DateInterval(start: sample.startDate, end: max(last.end, end)))
             } else {
-                spans.append(DateInterval(start: sample.startDate, end: max(sample.startDate, sample.endDate)))
+                spans.append(DateInterval(start: sample.startDate, end: end))
             }
         }
-        return spans
+        // Each span is a query of its own.
+        let longest = gaps.sorted(by: >).dropFirst(mostSpans - 1).first ?? 0
+        var joined: [DateInterval] = []
+        for (index, span) in spans.enumerated() {
+            if index > 0, gaps[index - 1] <= max(86_400, longest) {
+                joined[joined.count - 1].end = span.end
+            } else {
+                joined.append(span)
+            }
+        }
+        return joined
     }
+
+    private static let mostSpans = 16
 }
 
 // HealthKit accepts the call from any thread, although its type does not say so.

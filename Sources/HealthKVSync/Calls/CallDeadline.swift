@@ -18,8 +18,11 @@ struct CallDeadline: Sendable {
     }
 
     /// Runs a call. Throws a transient error if its answer does not arrive in time.
+    ///
+    /// - Parameter late: called if the deadline ends the call.
     func run<Answer: Sendable>(
-        _ name: String, within limit: Duration, _ call: @escaping @Sendable () async throws(PeerError) -> Answer
+        _ name: String, within limit: Duration, late: (@Sendable () -> Void)? = nil,
+        _ call: @escaping @Sendable () async throws(PeerError) -> Answer
     ) async throws(PeerError) -> Answer {
         let (state, clock, grace) = (state, clock, grace)
         guard state.abandoned.withLock({ $0 }) < CallDeadline.abandonedLimit else {
@@ -32,17 +35,19 @@ struct CallDeadline: Sendable {
             do throws(PeerError) { result = .success(try await call()) } catch { result = .failure(error) }
             if !answer.fill(result) { state.abandoned.withLock { $0 -= 1 } }
         }
-        @Sendable func abandon(_ detail: String) async {
+        @Sendable func abandon(_ detail: String, _ told: (@Sendable () -> Void)? = nil) async {
             work.cancel()
             // Sleep in real time, to give the call a chance to return an answer of its own.
             try? await Task.sleep(for: grace)
+            guard !answer.isFilled else { return }
+            told?()
             if answer.fill(.failure(PeerError(.transient, detail))) { state.abandoned.withLock { $0 += 1 } }
         }
         let number = state.begin { Task { await abandon("\(name) was interrupted") } }
         let end = clock.now() + limit
         let timer = Task {
             guard (try? await clock.sleep(end)) != nil else { return }
-            await abandon("\(name) did not return in time")
+            await abandon("\(name) did not return in time", late)
         }
         let result = await withTaskCancellationHandler {
             await answer.value()
@@ -145,6 +150,16 @@ private final class PendingAnswer<Answer: Sendable>: Sendable {
         }
         waiter?.resume(returning: answer)
         return isFirst
+    }
+
+    /// Whether there is an answer.
+    var isFilled: Bool {
+        state.withLock { state in
+            switch state {
+            case .empty, .awaited: false
+            case .filled, .taken: true
+            }
+        }
     }
 
     func value() async -> Answer {

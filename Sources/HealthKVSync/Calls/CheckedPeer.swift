@@ -18,14 +18,16 @@ final class CheckedPeer: Sendable {
     /// The deadline that the peer itself has named; `nil` if it has named none.
     var ownDeadline: Duration? { limits.deadline }
     private let progress = Mutex(FeedProgress())
-    private let clock: SyncClock
-    private let pushPace = Mutex(CallPace())
-    private let pagePace = Mutex(CallPace())
+    /// The clock of calls, if it is not that of the system.
+    private let clock: SyncClock?
+    private let pushPace = SharedPace()
+    private let pagePace = SharedPace()
 
     init(_ kind: PeerKind, _ options: SyncOptions) {
         inner = kind.peer
         (id, limits) = (inner.id, inner.limits)
-        (deadline, clock) = (CallDeadline(options), options.callClock ?? options.clock)
+        deadline = CallDeadline(options)
+        clock = options.callClock
         limit = limits.deadline.map { max(.seconds(1), $0) } ?? options.callDeadline
         switch kind {
         case .database(let peer):
@@ -79,11 +81,12 @@ final class CheckedPeer: Sendable {
 
     func pull(_ asked: PullRequest) async throws(PeerError) -> PullPage {
         var request = asked
-        request.limit = pagePace.withLock { $0.amount(of: limits.page(asked.limit)) }
+        request.limit = pagePace.amount(of: limits.page(asked.limit))
         let (inner, sent) = (inner, request)
         let page = try await run("pull", of: sent.limit, pagePace) { () throws(PeerError) in
             try await inner.pull(sent)
         }
+        pagePace.note(inTime: page.additions.count + page.deletions.count)
         try page.check(request, isOfRecords: keepsRecords)
         try noteProgress(
             "\(request.type) \(request.from?.nanoseconds ?? .min)", from: request.token,
@@ -94,11 +97,12 @@ final class CheckedPeer: Sendable {
 
     func enumerate(_ asked: EnumerationRequest) async throws(PeerError) -> EnumerationPage {
         var request = asked
-        request.limit = pagePace.withLock { $0.amount(of: limits.page(asked.limit)) }
+        request.limit = pagePace.amount(of: limits.page(asked.limit))
         let (inner, sent) = (inner, request)
         let page = try await run("enumerate", of: sent.limit, pagePace) { () throws(PeerError) in
             try await inner.enumerate(sent)
         }
+        pagePace.note(inTime: page.samples.count)
         try page.check(request, isOfRecords: keepsRecords)
         try noteWindow("window", request, to: page.cursor, isEmpty: page.samples.isEmpty)
         return page
@@ -106,11 +110,12 @@ final class CheckedPeer: Sendable {
 
     func outline(_ asked: EnumerationRequest) async throws(PeerError) -> OutlinePage {
         var request = asked
-        request.limit = pagePace.withLock { $0.amount(of: limits.page(asked.limit)) }
+        request.limit = pagePace.amount(of: limits.page(asked.limit))
         let (inner, sent) = (inner, request)
         let page = try await run("outline", of: sent.limit, pagePace) { () throws(PeerError) in
             try await inner.outline(sent)
         }
+        pagePace.note(inTime: page.samples.count)
         try page.check(request)
         try noteWindow("outline", request, to: page.cursor, isEmpty: page.samples.isEmpty)
         return page
@@ -145,7 +150,7 @@ final class CheckedPeer: Sendable {
     // MARK: Writing
 
     /// Returns how many operations to send in one call.
-    func pushSize(_ wanted: Int) -> Int { pushPace.withLock { $0.amount(of: wanted) } }
+    func pushSize(_ wanted: Int) -> Int { pushPace.amount(of: wanted) }
 
     /// Sends operations, as many in one call as the peer takes.
     func push(_ operations: [PushOperation]) async -> Answer {
@@ -166,7 +171,11 @@ final class CheckedPeer: Sendable {
     private func pushAtOnce(_ operations: [PushOperation]) async -> Answer {
         let inner = inner
         do throws(PeerError) {
+            let began = time
             let outcomes = try await run("push", of: operations.count, pushPace) { await inner.push(operations) }
+            // Of its transport's deadline a peer says that nothing is known, or nothing was done.
+            let isCut = outcomes.allSatisfy(\.mayBeTooMuch) && isLate(since: began)
+            if isCut { pushPace.note(late: operations.count) } else { pushPace.note(inTime: operations.count) }
             try outcomes.check(operations)
             return Answer(outcomes: outcomes)
         } catch {
@@ -174,20 +183,43 @@ final class CheckedPeer: Sendable {
         }
     }
 
-    /// Runs a call that carries an amount, and notes whether it was too much.
+    /// Runs a call that carries an amount, and notes whether it was too much: it reached its deadline, or failed for a
+    /// moment after half of that time, as at the transport's own deadline.
     private func run<Answer: Sendable>(
-        _ name: String, of amount: Int, _ pace: borrowing Mutex<CallPace>,
+        _ name: String, of amount: Int, _ pace: SharedPace,
         _ call: @escaping @Sendable () async throws(PeerError) -> Answer
     ) async throws(PeerError) -> Answer {
-        let began = clock.now()
+        let began = time
+        let isNoted = Atomic(false)
+        let note: @Sendable () -> Void = {
+            if !isNoted.exchange(true, ordering: .relaxed) { pace.note(late: amount) }
+        }
         do throws(PeerError) {
-            let answer = try await deadline.run(name, within: limit, call)
-            pace.withLock { $0.note(inTime: amount) }
-            return answer
+            return try await deadline.run(name, within: limit, late: note, call)
         } catch {
-            let time = Duration.nanoseconds(clock.now().nanoseconds &- began.nanoseconds)
-            if CallPace.isLate(error, after: time, of: limit) { pace.withLock { $0.note(late: amount) } }
+            if error.code == .transient, error.retryAfter == nil, isLate(since: began) { note() }
             throw error
         }
     }
+
+    /// A time to measure calls by, without time in which the device slept.
+    private var time: Duration {
+        clock.map { .nanoseconds($0.now().nanoseconds) } ?? CheckedPeer.start.duration(to: SuspendingClock.now)
+    }
+    private static let start = SuspendingClock.now
+
+    /// Whether a call that failed took half of its time or more, without time in which the device slept, and the engine
+    /// has not ended it.
+    private func isLate(since began: Duration) -> Bool {
+        time - began >= limit / 2 && !Task.isCancelled && !isInterrupted
+    }
+}
+
+/// A pace that calls of several tasks share.
+private final class SharedPace: Sendable {
+    private let pace = Mutex(CallPace())
+
+    func amount(of wanted: Int) -> Int { pace.withLock { $0.amount(of: wanted) } }
+    func note(inTime amount: Int) { pace.withLock { $0.note(inTime: amount) } }
+    func note(late amount: Int) { pace.withLock { $0.note(late: amount) } }
 }

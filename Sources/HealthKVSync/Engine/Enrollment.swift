@@ -198,8 +198,8 @@ extension SyncPlan {
             for (type, item) in types where known.queue.map({ !($0.types?.contains(type) ?? true) }) ?? true {
                 if state[type].isExported { state[type].isExported = false }
                 // Samples that were edited or deleted since they were last sent are found where the peer's feed
-                // differs.
-                guard item.pushes, known.queue != nil, state[type].phase.isAdopted else { continue }
+                // differs, also in the part of it that was read before.
+                guard item.pushes, known.queue != nil else { continue }
                 try state.readAgain(type, at: name, in: &txn)
                 state[type].phase.handle(.adoptionForgotten)
             }

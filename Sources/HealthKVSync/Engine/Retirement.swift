@@ -104,10 +104,15 @@ struct Retirement: SessionJob {
                 report += again.report
                 guard again.isWhole, again.isContinuous else { return false }
                 stale = try forgotten(among: stale, of: type)
-                let operations = stale.enumerated().map { index, sample in
+                var operations = stale.enumerated().map { index, sample in
                     PushOperation(sequence: UInt64(index), kind: .delete(DeletedSample(of: sample)))
+                }[...]
+                while !operations.isEmpty {
+                    try await holdLease()
+                    let some = operations.prefix(peer.pushSize(options.pushSize))
+                    operations = operations.dropFirst(some.count)
+                    if let error = try await feedSender.pushRecords(Array(some)).errorToTryAgain { throw error }
                 }
-                if let error = await peer.push(operations).errorToTryAgain { throw error }
             } while cursor != nil
         }
         return true

@@ -104,6 +104,16 @@ extension PushOutcome {
         }
     }
 
+    /// Whether the operation may be incomplete because the push held too many.
+    var mayBeTooMuch: Bool {
+        switch self {
+        case .failed, .unknown: true
+        case .done, .superseded, .refused, .parked, .busy: false
+        }
+    }
+
+    var isRefused: Bool { if case .refused = self { true } else { false } }
+
     /// The reason in the peer's own words; `nil` if the outcome has none.
     var reason: String? {
         switch self {

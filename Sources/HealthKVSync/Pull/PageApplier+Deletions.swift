@@ -70,7 +70,10 @@ extension PageApplier {
             report.superseded += 1
             return
         }
-        if let link = try txn.link(peer: peer, sample: held.id), isNewerElsewhere(held, link, in: &txn) {
+        let link = try txn.link(peer: peer, sample: held.id)
+        // Without a link the deletion itself says which version the peer showed.
+        let shown = link == nil && held.syncIdentifier != nil ? deletion.version : link?.shown
+        if held.isNewer(thanShown: shown, txn.replica) {
             let elsewhere = PeerLink(peer: peer, sample: held.id, idAtPeer: held.id, version: PeerLink.fromElsewhere)
             try txn.setLink(elsewhere)
             report.superseded += 1

@@ -91,12 +91,6 @@ extension PageApplier {
         }
     }
 
-    /// Returns `true` if another store brought a newer version than the peer has shown: the peer's deletion does not
-    /// remove that version.
-    func isNewerElsewhere(_ held: Sample, _ link: PeerLink, in txn: inout WriteTransaction) -> Bool {
-        held.isNewer(thanShownBy: link, txn.replica)
-    }
-
     /// Returns the link of a deleted sample. The peer may show the sample under another id than before.
     private func linkOfDeleted(_ addition: PulledSample, in txn: inout WriteTransaction) throws -> PeerLink? {
         if let link = try txn.link(peer: peer, idAtPeer: addition.idAtPeer) { return link }
@@ -130,9 +124,10 @@ extension PageApplier {
 }
 
 extension Sample {
-    /// Returns `true` if another store brought a newer version of this import than a peer has shown by a link.
-    func isNewer(thanShownBy link: PeerLink, _ replica: UInt32) -> Bool {
-        guard let shown = link.shown, origin == .imported else { return false }
+    /// Returns `true` if another store brought a newer version of this import than a peer has shown: the peer's
+    /// deletion does not remove that version.
+    func isNewer(thanShown shown: Int64?, _ replica: UInt32) -> Bool {
+        guard let shown, origin == .imported else { return false }
         return shown < versionBeneath && !isImportedHere(replica)
     }
 

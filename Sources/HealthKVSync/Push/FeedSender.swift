@@ -122,8 +122,27 @@ struct FeedSender: SessionJob {
         return delivery
     }
 
-    /// Sends records to the peer, and notes the place in our feed that the peer has taken with them.
+    /// Sends records to the peer, and notes the place in our feed that the peer has taken with them. Where the peer
+    /// refused some and left others for the next call, makes that call: the same push again would end where it did.
     func pushRecords(_ operations: [PushOperation]) async throws -> CheckedPeer.Answer {
+        var answer = CheckedPeer.Answer(outcomes: [])
+        var rest = operations[...]
+        while true {
+            let next = try await pushOnce(Array(rest))
+            let left = next.problem == nil ? next.outcomes.firstIndex { $0.errorToTryAgain != nil } : nil
+            guard let left, next.outcomes[..<left].contains(where: \.isRefused) else {
+                answer.outcomes += next.outcomes
+                answer.problem = next.problem
+                return answer
+            }
+            answer.outcomes += next.outcomes[..<left]
+            rest = rest.dropFirst(left)
+            try Task.checkCancellation()
+            try await holdLease()
+        }
+    }
+
+    private func pushOnce(_ operations: [PushOperation]) async throws -> CheckedPeer.Answer {
         // A peer that does not say what it remembers is not asked to compare it.
         let told = try memory.told ?? (memory.agreesWithPeer ? state().told : nil)
         let operations = operations.map { operation in

@@ -78,7 +78,9 @@ struct PushBatch: Sendable {
         let early = try groups.filter { group in
             guard conditions.waitsWhereEarly(group) else { return true }
             let first = try txn.pending(for: peer, in: [group], limit: 1).first
-            if let first, let type = group.type, first.sequence <= conditions.lastEarly { unread.insert(type) }
+            if let first, let type = group.type, first.sequence <= conditions.lastEarly, conditions.isDue(first) {
+                unread.insert(type)
+            }
             return false
         }
         let lastEarly = early.count == groups.count ? 0 : conditions.lastEarly

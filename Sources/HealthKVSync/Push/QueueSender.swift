@@ -197,7 +197,9 @@ struct QueueSender: SessionJob {
                 try await update { txn, state in
                     for sample in samples where sample.origin == .authored {
                         guard takesAll || sample.source.identity.isSameApp(as: own) else { continue }
-                        guard try txn.link(peer: name, sample: sample.id) == nil,
+                        let link = try txn.link(peer: name, sample: sample.id)
+                        // What was presumed gone lives again because the user restored it.
+                        guard link == nil || link?.version == PeerLink.presumedGone,
                             try txn.pending(peer: name, sample: sample.id) == nil
                         else { continue }
                         try txn.enqueue(.save, of: sample.id, version: sample.version, sample.clock, for: name)

@@ -187,9 +187,11 @@ struct RecordComparison: SessionJob {
             }
             for id in theirs.keys where try txn.deletedSample(id: id) != nil { ids.append(id) }
         }
-        for from in stride(from: 0, to: ids.count, by: max(1, options.pushSize)) {
+        var rest = ids[...]
+        while !rest.isEmpty {
             try await holdLease()
-            let some = ids[from..<min(ids.count, from + options.pushSize)]
+            let some = rest.prefix(peer.pushSize(options.pushSize))
+            rest = rest.dropFirst(some.count)
             let (kinds, here) = try store.blockingRead { txn in
                 let kinds: [PushOperation.Kind] = try some.compactMap { id in
                     if let sample = try txn.sample(id: id) { return .save(sample) }

@@ -182,7 +182,7 @@ struct Comparison: SessionJob {
                 // The peer shows the sample where it was before it was edited here, or before another store brought a
                 // newer version: this window proves nothing about it.
                 if !isShown,
-                    sample.isPlacedElsewhere || link.map({ sample.isNewer(thanShownBy: $0, txn.replica) }) ?? false
+                    sample.isPlacedElsewhere || sample.isNewer(thanShown: link?.shown, txn.replica)
                 {
                     return true
                 }

@@ -88,48 +88,66 @@ public struct RemotePeer: RecordPeer {
         return forgotten
     }
 
-    /// Sends operations. Without an answer, each may have happened or not. If the other side cannot read a message, its
-    /// halves are sent, and so on, so that it refuses only the operations that it does not know, and one alone only at
-    /// the second try: the way may have cut the first message. A call sends few messages, because it has one deadline;
-    /// operations that are left then count as failed.
+    /// Sends operations. Without an answer, each may have happened or not. If the other side cannot read a message, the
+    /// search for what it does not know takes further messages, for half of the time that a call has; operations that
+    /// are left then count as failed, and the engine goes on with them.
     public func push(_ operations: [PushOperation]) async -> [PushOutcome] {
-        var messagesLeft = RemotePeer.messagesOfPush
-        return await push(operations[...], &messagesLeft)
+        var search = UnreadableSearch(until: SuspendingClock.now + (limits.deadline ?? .seconds(60)) / 2)
+        return await push(operations[...], &search)
     }
 
-    /// Enough to find two operations among 500.
-    private static let messagesOfPush = 40
-
-    private func push(_ operations: ArraySlice<PushOperation>, _ messagesLeft: inout Int) async -> [PushOutcome] {
-        guard messagesLeft > 0, !Task.isCancelled else {
-            return operations.map { _ in .failed(reason: "not sent, because others could not be read") }
+    private func push(_ operations: ArraySlice<PushOperation>, _ search: inout UnreadableSearch) async -> [PushOutcome]
+    {
+        if search.isOver || Task.isCancelled { return operations.map { _ in UnreadableSearch.notSent } }
+        if search.sendsSingly, operations.count > 1 {
+            var outcomes: [PushOutcome] = []
+            for index in operations.indices { outcomes += await push(operations[index...index], &search) }
+            return outcomes
         }
-        messagesLeft -= 1
-        let error: PeerError
-        do { return try await ask(.push, Array(operations)) } catch let caught { error = caught }
-        guard error.code == .invalid else {
+        switch await answer(to: operations) {
+        case .success(let outcomes): return outcomes
+        case .failure(let error) where error.code != .invalid:
             // Whatever the reason is, the next message would meet it, too.
-            messagesLeft = 0
+            search.isCut = true
             return operations.map { _ in error.outcome }
+        case .failure(let error):
+            search.hasBegun = true
+            guard operations.count == 1 else { break }
+            return [await refuse(operations, error, &search)]
         }
-        guard operations.count > 1 else { return [await pushAgain(operations, &messagesLeft)] }
         let middle = operations.startIndex + operations.count / 2
-        let first = await push(operations[..<middle], &messagesLeft)
-        return await first + push(operations[middle...], &messagesLeft)
+        let first = await push(operations[..<middle], &search)
+        return await first + push(operations[middle...], &search)
     }
 
-    /// Sends an operation once more that could not be read alone.
-    private func pushAgain(_ operation: ArraySlice<PushOperation>, _ messagesLeft: inout Int) async -> PushOutcome {
-        guard !Task.isCancelled else { return .failed(reason: "not sent again, because the call was cancelled") }
-        messagesLeft -= 1
-        do {
-            let outcomes: [PushOutcome] = try await ask(.push, Array(operation))
-            return outcomes.count == 1 ? outcomes[0] : .unknown(reason: "the answer to push has another length")
-        } catch {
-            if error.code == .invalid { return .refused(reason: error.detail) }
-            messagesLeft = 0
-            return error.outcome
+    /// Refuses an operation that could not be read alone; at first only at the second try, because the way may have cut
+    /// the message.
+    private func refuse(
+        _ operation: ArraySlice<PushOperation>, _ error: PeerError, _ search: inout UnreadableSearch
+    ) async -> PushOutcome {
+        if !search.sendsSingly {
+            if Task.isCancelled { return UnreadableSearch.notSent }
+            switch await answer(to: operation) {
+            case .success(let outcomes): return outcomes[0]
+            case .failure(let second) where second.code != .invalid:
+                search.isCut = true
+                return second.outcome
+            case .failure: break
+            }
         }
+        search.refused += 1
+        return .refused(reason: error.detail)
+    }
+
+    /// Sends one message. Its outcomes belong to its operations only if there is one for each.
+    private func answer(to operations: ArraySlice<PushOperation>) async -> Result<[PushOutcome], PeerError> {
+        do {
+            let outcomes: [PushOutcome] = try await ask(.push, Array(operations))
+            guard outcomes.count == operations.count else {
+                return .failure(PeerError(.badAnswer, "a push has \(outcomes.count) outcomes"))
+            }
+            return .success(outcomes)
+        } catch { return .failure(error) }
     }
 
     /// Tells the other side that the store durably holds everything up to a token.
@@ -171,6 +189,26 @@ public struct RemotePeer: RecordPeer {
             throw PeerError(.badAnswer, "the answer to \(call.rawValue) cannot be read")
         }
     }
+}
+
+/// The search among the operations of a push for those that the other side cannot read.
+private struct UnreadableSearch {
+    let end: SuspendingClock.Instant
+    /// Whether any message could not be read.
+    var hasBegun = false
+    /// Whether a message got no answer.
+    var isCut = false
+    /// How many operations were refused.
+    var refused = 0
+
+    init(until end: SuspendingClock.Instant) { self.end = end }
+
+    /// Where some are refused, more will be: halves would only cost messages, and so would second tries.
+    var sendsSingly: Bool { refused >= 3 }
+
+    var isOver: Bool { isCut || hasBegun && SuspendingClock.now >= end }
+
+    static let notSent = PushOutcome.failed(reason: "not sent, because others could not be read")
 }
 
 extension PeerError {

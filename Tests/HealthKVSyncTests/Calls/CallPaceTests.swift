@@ -96,29 +96,51 @@ struct CallPaceTests {
         #expect(pace.amount(of: 200) == 200)
         pace.note(late: 200)
         #expect(pace.amount(of: 200) == 100)
-        // A call that carried less says nothing.
-        for _ in 0..<100 { pace.note(inTime: 99) }
+        // A call that carried far less says nothing.
+        for _ in 0..<100 { pace.note(inTime: 50) }
         #expect(pace.amount(of: 200) == 100)
-        for _ in 0..<7 { pace.note(inTime: 100) }
+        // Parts end at groups, so they may carry a little less.
+        for _ in 0..<7 { pace.note(inTime: 98) }
         #expect(pace.amount(of: 200) == 100)
-        pace.note(inTime: 100)
+        pace.note(inTime: 98)
         #expect(pace.amount(of: 500) == 200)
-        for amount in [200, 100, 50, 25, 12, 6, 3, 1, 1, 1] { pace.note(late: amount) }
+        for amount in [200, 100, 50, 25, 12, 6, 3] { pace.note(late: amount) }
         #expect(pace.amount(of: 500) == 1)
-        for _ in 0..<1 << 16 { pace.note(inTime: pace.amount(of: .max)) }
-        #expect(pace.amount(of: .max) == .max)
+        // One thing alone is not too much: the peer was away.
+        for _ in 0..<100 { pace.note(late: 1) }
+        var calls = 0
+        while pace.amount(of: 4_000) < 4_000 {
+            pace.note(inTime: pace.amount(of: 4_000))
+            calls += 1
+        }
+        #expect(calls < 200, "\(calls) calls until all fits again")
     }
 
-    @Test("Only a call that used up its time carries less the next time")
-    func lateness() {
-        func isLate(_ error: PeerError, _ seconds: Int) -> Bool {
-            CallPace.isLate(error, after: .seconds(seconds), of: .seconds(60))
+    @Test("Only a call that used up its time carries less the next time", arguments: [1, 40])
+    func lateness(seconds: Int) async throws {
+        let (clock, calls) = (ManualClock(), ManualClock())
+        let (here, there) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
+        let service = PeerService(StorePeer(there, id: "there", as: "here"))
+        let peer = RemotePeer(id: "there") { call, body in
+            guard call == .push else { return await service.answer(call, body) }
+            calls.advance(seconds: seconds)
+            throw PeerError(.transient, "the transport's own deadline")
         }
-        #expect(isLate(PeerError(.transient, "cut"), 60))
-        #expect(isLate(PeerError(.transient, "the transport's own deadline"), 30))
-        #expect(!isLate(PeerError(.transient, "no route"), 1))
-        #expect(!isLate(PeerError(.transient, "full", retryAfter: .seconds(7)), 60))
-        #expect(!isLate(PeerError(.unauthorized, "expired"), 60))
+        var options = SyncOptions()
+        options.callClock = calls.sync
+        let checked = CheckedPeer(.records(peer), options)
+        let operations = (0..<8).map { number in
+            PushOperation(
+                sequence: UInt64(number),
+                kind: .save(Sample(.bodyMass, 70, .kilogram, at: Instant(nanoseconds: 0), id: SampleID())))
+        }
+        _ = await checked.push(operations)
+        #expect(checked.pushSize(200) == (seconds < 30 ? 200 : 4))
+        let cancelled = Task { await checked.push(operations) }
+        cancelled.cancel()
+        _ = await cancelled.value
+        #expect(checked.pushSize(200) == (seconds < 30 ? 200 : 4))
+        for store in [here, there] { try store.close() }
     }
 
     @Test("A meal stays in one call, however little fits, unless the peer itself takes less", arguments: [nil, 3])

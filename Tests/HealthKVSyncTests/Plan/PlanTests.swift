@@ -73,6 +73,46 @@ struct PlanTests {
         try bench.finish()
     }
 
+    @Test("What was edited or deleted while a first import was midway and the plan sent nothing is sent once it does")
+    func sentMidway() async throws {
+        let before = try Bench()
+        try await before.engine.enable(before.peer)
+        for month in 0..<40 { _ = try before.save(70 + Double(month), hour: -720 * month) }
+        try await before.sync()
+        try before.store.close()
+        // The app was deleted and installed again.
+        let pages = PageCountdown()
+        let reading = try Bench(
+            SyncPlan(types: [.bodyMass: TypePlan(.pull)]), health: before.health, clock: before.clock
+        ) { options in
+            options.pageSize = 2
+            options.atStep = { try pages.reach($0) }
+        }
+        try await reading.engine.enable(reading.peer)
+        pages.end(after: 2)
+        await #expect(throws: CancellationError.self) { try await reading.sync() }
+        let held = try reading.store.blockingRead { try $0.samples(SampleQuery(.bodyMass, includeShadowed: true)) }
+        #expect(held.count >= 2 && held.count < 40, "\(held.count)")
+        var edited = held[0]
+        (edited.quantity.value, edited.version) = (200, 0)
+        try reading.write { [edited] txn in
+            _ = try txn.save(edited)
+            _ = try txn.delete(id: held[1].id)
+        }
+        let both = try reading.restarted()
+        for _ in 0..<3 {
+            both.clock.advance(seconds: 3_700)
+            try await both.sync()
+        }
+        let values = (held[0].quantity.value, held[1].quantity.value)
+        let wanted = (0..<40).map { 70 + Double($0) }.filter { value in
+            value != values.0 && value != values.1
+        }
+        #expect(try reading.weights.sorted() == wanted + [200])
+        #expect(both.held == wanted + [200])
+        try both.finish()
+    }
+
     @Test("A horizon below zero and an unknown time zone are refused, not replaced by others") func impossiblePlans()
         async throws
     {

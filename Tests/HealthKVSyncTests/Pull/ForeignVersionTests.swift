@@ -91,6 +91,30 @@ struct ForeignVersionTests {
         try bench.finish()
     }
 
+    @Test(
+        "C22: the peer's deletion of a version buries no later one that another store brought before the peer showed it"
+    )
+    func deletionBeforeReplacement() async throws {
+        let (bench, id) = try await makeBench()
+        try bench.write { txn in
+            var newer = try #require(try txn.sample(id: id))
+            (newer.version, newer.quantity.value) = (2, 62)
+            newer.modified = ChangeClock(time: newer.modified!.time + 1, replica: 77)
+            _ = try txn.merge(newer)
+        }
+        // The cloud brings the end of the first version before the second one.
+        bench.health.delete(id)
+        try await bench.sync()
+        #expect(try bench.weights == [50, 62])
+        let there = bench.health.save(weight(2, bench))
+        try await bench.sync()
+        #expect(try bench.weights == [50, 62])
+        bench.health.delete(there)
+        try await bench.sync()
+        #expect(try bench.weights == [50], "the second version goes with its own deletion")
+        try bench.finish()
+    }
+
     @Test("C22: a version from a file that says when it was written goes with the peer's like one that was raised here")
     func newerByFile() async throws {
         var seen: [[[Double]]] = []

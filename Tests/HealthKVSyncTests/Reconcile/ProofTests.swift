@@ -75,6 +75,27 @@ import Testing
         try bench.finish()
     }
 
+    @Test(
+        "An own sample that was presumed gone, and that the user restored while the peer was disconnected, goes to it")
+    func restoredWhileDisconnected() async throws {
+        let (bench, _) = try await Bench.withOneWeight()
+        try await bench.sync()
+        let entry = try #require(bench.health.live.first)
+        bench.health.forget(entry.sample.id)
+        for _ in 0..<2 { try await bench.engine.reconcile(bench.peer) }
+        #expect(try bench.weights.isEmpty)
+        try await bench.engine.disconnect(bench.peer)
+        try bench.write { txn in
+            let conflict = try #require(try txn.conflicts().first { $0.event == .presumedGone })
+            _ = try txn.restore(conflict)
+        }
+        try await bench.engine.enable(bench.peer)
+        for _ in 0..<2 { try await bench.sync() }
+        #expect(try bench.weights == [72])
+        #expect(bench.held == [72])
+        try bench.finish()
+    }
+
     @Test("A foreign sample that was presumed gone lives again after the peer was disconnected and enabled again")
     func foreignPresumedGoneAndReconnected() async throws {
         let bench = try Bench()

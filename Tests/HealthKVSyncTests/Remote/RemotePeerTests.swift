@@ -203,8 +203,54 @@ struct RemotePeerTests {
         }
         #expect(try there.blockingRead { try $0.count() } == 200 - bad.count)
         #expect(try engine.status().peers["server"]?.quarantined == bad.count)
-        #expect(most <= 42, "\(most) messages of one pass")
-        #expect(unreadable > 2 || passes == 1, "\(passes) passes")
+        #expect(most <= (unreadable == 150 ? 230 : 20 * unreadable), "\(most) messages of one pass")
+        #expect(passes == 1)
+        for store in [here, there] { try store.close() }
+    }
+
+    @Test(
+        "What a server on a slow line cannot read does not hold up what is behind it",
+        arguments: ["saves", "a deleted range", "a comparison"])
+    func slowSearch(of work: String) async throws {
+        let clock = ManualClock()
+        let (here, there) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
+        let service = PeerService(StorePeer(there, id: "server", as: "phone"))
+        let isUnread = Mutex(false)
+        // Two seconds for the search are less than its messages take.
+        let peer = RemotePeer(id: "server", limits: PeerLimits(deadline: .seconds(4))) { call, body in
+            guard call == .push, isUnread.withLock({ $0 }) else { return await service.answer(call, body) }
+            try await Task.sleep(for: .milliseconds(40))
+            let isBad = String(decoding: body, as: UTF8.self).contains("StepCount")
+            return await service.answer(call, isBad ? Data("[1]".utf8) : body)
+        }
+        let engine = Bench.makeEngine(here, [SyncPeer(peer, plan: .everything)], clock) { $0.callClock = .system }
+        try await engine.enable("server")
+        let steps = (0..<60).map { Sample(.stepCount, 9, .count, at: clock.now - .seconds($0)) }
+        if work == "a comparison" {
+            // Then both sides hold something that the other one lacks, and nothing is known of the feed.
+            _ = try await there.write {
+                try $0.save(Sample(.bodyMass, 80, .kilogram, at: clock.now - .seconds(86_400)))
+            }
+        }
+        if work != "a deleted range" { isUnread.withLock { $0 = true } }
+        _ = try await here.write { try $0.save(steps) }
+        if work == "a deleted range" {
+            #expect(try await engine.sync()["server"]?.issue == nil)
+            isUnread.withLock { $0 = true }
+            _ = try await here.write { try $0.delete(.range(of: .stepCount)) }
+        }
+        let weight = Sample(.bodyMass, 70, .kilogram, at: clock.now)
+        _ = try await here.write { try $0.save(weight) }
+        // On a busy machine a message may take half a second: then the next pass has smaller pushes.
+        for _ in 0..<20 {
+            do {
+                if work == "a comparison" { try await engine.reconcile("server") }
+                if try await engine.sync()["server"]?.issue == nil { break }
+            } catch is SyncIssue {}
+            clock.advance(seconds: 7_200)
+        }
+        #expect(try there.blockingRead { try $0.sample(id: weight.id) } != nil)
+        #expect(try engine.status().peers["server"]?.quarantined == 60)
         for store in [here, there] { try store.close() }
     }
 
