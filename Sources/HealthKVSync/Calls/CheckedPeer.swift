@@ -55,6 +55,15 @@ final class CheckedPeer: Sendable {
 
         /// Why an operation may be incomplete; `nil` if all are complete.
         var errorToTryAgain: PeerError? { problem ?? outcomes.lazy.compactMap(\.errorToTryAgain).first }
+
+        /// The first operation that the peer has left for the next call, after it refused one before it; `nil` if there
+        /// is none. The same push again would end at the same place.
+        var rest: Int? {
+            guard problem == nil, let left = outcomes.firstIndex(where: { $0.errorToTryAgain != nil }),
+                case .failed = outcomes[left], outcomes[..<left].contains(where: \.isRefused)
+            else { return nil }
+            return left
+        }
     }
 
     /// Ends the calls in progress and lets none begin until the interruption ends.
@@ -174,8 +183,11 @@ final class CheckedPeer: Sendable {
             let began = time
             let outcomes = try await run("push", of: operations.count, pushPace) { await inner.push(operations) }
             // Of its transport's deadline a peer says that nothing is known, or nothing was done.
-            let isCut = outcomes.allSatisfy(\.mayBeTooMuch) && isLate(since: began)
-            if isCut { pushPace.note(late: operations.count) } else { pushPace.note(inTime: operations.count) }
+            if outcomes.allSatisfy(\.mayBeTooMuch), isLate(since: began), !Task.isCancelled, !isInterrupted {
+                pushPace.note(late: operations.count)
+            } else if !outcomes.contains(where: \.mayBeTooMuch) {
+                pushPace.note(inTime: operations.count)
+            }
             try outcomes.check(operations)
             return Answer(outcomes: outcomes)
         } catch {
@@ -191,13 +203,13 @@ final class CheckedPeer: Sendable {
     ) async throws(PeerError) -> Answer {
         let began = time
         let isNoted = Atomic(false)
-        let note: @Sendable () -> Void = {
-            if !isNoted.exchange(true, ordering: .relaxed) { pace.note(late: amount) }
+        let note: @Sendable () -> Void = { [self] in
+            if isLate(since: began), !isNoted.exchange(true, ordering: .relaxed) { pace.note(late: amount) }
         }
         do throws(PeerError) {
             return try await deadline.run(name, within: limit, late: note, call)
         } catch {
-            if error.code == .transient, error.retryAfter == nil, isLate(since: began) { note() }
+            if error.code == .transient, error.retryAfter == nil, !Task.isCancelled, !isInterrupted { note() }
             throw error
         }
     }
@@ -208,11 +220,9 @@ final class CheckedPeer: Sendable {
     }
     private static let start = SuspendingClock.now
 
-    /// Whether a call that failed took half of its time or more, without time in which the device slept, and the engine
-    /// has not ended it.
-    private func isLate(since began: Duration) -> Bool {
-        time - began >= limit / 2 && !Task.isCancelled && !isInterrupted
-    }
+    /// Whether a call took half of its time or more, without time in which the device slept. Transports have deadlines of
+    /// their own.
+    private func isLate(since began: Duration) -> Bool { time - began >= min(limit / 2, .seconds(30)) }
 }
 
 /// A pace that calls of several tasks share.

@@ -110,8 +110,9 @@ struct Retirement: SessionJob {
                 while !operations.isEmpty {
                     try await holdLease()
                     let some = operations.prefix(peer.pushSize(options.pushSize))
-                    operations = operations.dropFirst(some.count)
-                    if let error = try await feedSender.pushRecords(Array(some)).errorToTryAgain { throw error }
+                    let answer = try await feedSender.pushRecords(Array(some))
+                    if let error = answer.errorToTryAgain, answer.rest == nil { throw error }
+                    operations = operations.dropFirst(answer.rest ?? some.count)
                 }
             } while cursor != nil
         }

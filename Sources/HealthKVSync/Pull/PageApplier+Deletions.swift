@@ -71,8 +71,9 @@ extension PageApplier {
             return
         }
         let link = try txn.link(peer: peer, sample: held.id)
-        // Without a link the deletion itself says which version the peer showed.
-        let shown = link == nil && held.syncIdentifier != nil ? deletion.version : link?.shown
+        // Where no link knows which version the peer showed last, the deletion itself says it.
+        let isUnknown = link?.isFromElsewhere ?? true
+        let shown = isUnknown && held.syncIdentifier != nil ? deletion.version.map { max(1, $0) } : link?.shown
         if held.isNewer(thanShown: shown, txn.replica) {
             let elsewhere = PeerLink(peer: peer, sample: held.id, idAtPeer: held.id, version: PeerLink.fromElsewhere)
             try txn.setLink(elsewhere)

@@ -80,6 +80,7 @@ struct FeedSender: SessionJob {
         let seen = delivery.stop.map { $0 > 0 ? places[$0 - 1] : nil } ?? whole
         try await settle(delivery.refused, delivery.settled, overtaken: delivery.overtaken, seen)
         try options.atStep(.outcomesCommitted)
+        if delivery.goesOn { return (delivery.report, true) }
         if let error = delivery.error { throw error }
         return (delivery.report, end == nil)
     }
@@ -94,12 +95,14 @@ struct FeedSender: SessionJob {
         /// The first operation that must be retried, and the reason.
         var stop: Int?
         var error: PeerError?
+        /// Whether the next call goes on there, because the peer has left the rest of this one.
+        var goesOn = false
     }
 
     func deliver(_ operations: [PushOperation]) async throws -> Delivery {
         let answer = try await pushRecords(operations)
         try options.atStep(.pushSent)
-        var delivery = Delivery()
+        var delivery = Delivery(goesOn: answer.rest != nil)
         for (index, outcome) in answer.outcomes.enumerated() {
             switch outcome {
             case .done, .superseded:
@@ -122,27 +125,8 @@ struct FeedSender: SessionJob {
         return delivery
     }
 
-    /// Sends records to the peer, and notes the place in our feed that the peer has taken with them. Where the peer
-    /// refused some and left others for the next call, makes that call: the same push again would end where it did.
+    /// Sends records to the peer, and notes the place in our feed that the peer has taken with them.
     func pushRecords(_ operations: [PushOperation]) async throws -> CheckedPeer.Answer {
-        var answer = CheckedPeer.Answer(outcomes: [])
-        var rest = operations[...]
-        while true {
-            let next = try await pushOnce(Array(rest))
-            let left = next.problem == nil ? next.outcomes.firstIndex { $0.errorToTryAgain != nil } : nil
-            guard let left, next.outcomes[..<left].contains(where: \.isRefused) else {
-                answer.outcomes += next.outcomes
-                answer.problem = next.problem
-                return answer
-            }
-            answer.outcomes += next.outcomes[..<left]
-            rest = rest.dropFirst(left)
-            try Task.checkCancellation()
-            try await holdLease()
-        }
-    }
-
-    private func pushOnce(_ operations: [PushOperation]) async throws -> CheckedPeer.Answer {
         // A peer that does not say what it remembers is not asked to compare it.
         let told = try memory.told ?? (memory.agreesWithPeer ? state().told : nil)
         let operations = operations.map { operation in
@@ -225,6 +209,10 @@ struct FeedSender: SessionJob {
             if free.count < wanted.count { isWhole = false }
             let answer = try await pushRecords(operations(free, here))
             try await settle([])
+            if let rest = answer.rest {
+                place = free[rest - 1].id
+                continue
+            }
             if let error = answer.errorToTryAgain { throw error }
             place = page.next
         } while place != nil
@@ -248,14 +236,15 @@ struct FeedSender: SessionJob {
             let deletions = page.deletions.filter { isPushed($0.type) }
             if deletions.contains(where: { held.holds($0.type) }) { return (report, false) }
             let delivery = try await deliver(operations(deletions, token))
-            place = page.next
-            let hasArrived = delivery.error == nil
+            // What was not left is done or refused.
+            place = if delivery.goesOn, let stop = delivery.stop { deletions[stop - 1].id } else { page.next }
+            let hasArrived = delivery.error == nil || delivery.goesOn
             try await settle(
                 delivery.refused, delivery.settled, hasArrived && place == nil ? end : nil,
                 removal: hasArrived ? place.map { PeerPlace(token: token, deleted: $0) } : nil)
             try options.atStep(.outcomesCommitted)
             report += delivery.report
-            if let error = delivery.error { throw error }
+            if let error = delivery.error, !delivery.goesOn { throw error }
         } while place != nil
         return (report, true)
     }

@@ -189,9 +189,9 @@ struct RecordComparison: SessionJob {
         }
         var rest = ids[...]
         while !rest.isEmpty {
+            try Task.checkCancellation()
             try await holdLease()
             let some = rest.prefix(peer.pushSize(options.pushSize))
-            rest = rest.dropFirst(some.count)
             let (kinds, here) = try store.blockingRead { txn in
                 let kinds: [PushOperation.Kind] = try some.compactMap { id in
                     if let sample = try txn.sample(id: id) { return .save(sample) }
@@ -206,8 +206,13 @@ struct RecordComparison: SessionJob {
                 if case .refused(let reason) = outcome { refused.append((operation, reason)) }
             }
             try await feedSender.settle(refused)
+            if let left = answer.rest, let place = rest.firstIndex(of: operations[left].sample) {
+                rest = rest[place...]
+                continue
+            }
             // Do not acknowledge operations that may be incomplete.
             if let error = answer.errorToTryAgain { throw error }
+            rest = rest.dropFirst(some.count)
         }
     }
 }

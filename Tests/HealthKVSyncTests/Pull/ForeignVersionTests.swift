@@ -106,12 +106,33 @@ struct ForeignVersionTests {
         bench.health.delete(id)
         try await bench.sync()
         #expect(try bench.weights == [50, 62])
+        // Read from its beginning, the feed tells it again.
+        bench.health.invalidateAnchors()
+        try await bench.sync()
+        #expect(try bench.weights == [50, 62])
         let there = bench.health.save(weight(2, bench))
         try await bench.sync()
         #expect(try bench.weights == [50, 62])
         bench.health.delete(there)
         try await bench.sync()
         #expect(try bench.weights == [50], "the second version goes with its own deletion")
+        try bench.finish()
+    }
+
+    @Test("C22: the peer's deletion of a version without a number removes an import that the store has since copied")
+    func deletionWithoutNumber() async throws {
+        let bench = try Bench()
+        try await bench.engine.enable(bench.peer)
+        bench.health.save(bench.scale(50, hour: 0))
+        let id = bench.health.save(weight(0, bench))
+        try await bench.sync()
+        #expect(try bench.weights == [50, 60])
+        // A restored store is another replica, and the clock of the row is that of the former one.
+        try bench.write { try $0.beginEpoch() }
+        try await bench.sync()
+        bench.health.delete(id)
+        for _ in 0..<2 { try await bench.sync() }
+        #expect(try bench.weights == [50])
         try bench.finish()
     }
 

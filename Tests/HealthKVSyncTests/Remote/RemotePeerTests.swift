@@ -135,7 +135,7 @@ struct RemotePeerTests {
         let clock = ManualClock()
         let store = try Bench.makeStore(clock)
         let service = PeerService(StorePeer(store, id: "server", as: "phone"))
-        let peer = RemotePeer(id: "server") { call, body in
+        let peer = RemotePeer(id: "server", limits: Self.patient) { call, body in
             // A server that does not know this word.
             guard call == .push, String(decoding: body, as: UTF8.self).contains("lantern") else {
                 return await service.answer(call, body)
@@ -163,10 +163,13 @@ struct RemotePeerTests {
         try store.close()
     }
 
+    /// A busy machine may take long for a message.
+    private static let patient = PeerLimits(operations: 500, page: 500, deadline: .seconds(3_600))
+
     /// A server that does not know a word, and counts the messages of pushes.
     private func server(_ store: SampleStore, without word: String, _ messages: Counter) -> RemotePeer {
         let service = PeerService(StorePeer(store, id: "server", as: "phone"))
-        return RemotePeer(id: "server") { call, body in
+        return RemotePeer(id: "server", limits: Self.patient) { call, body in
             guard call == .push else { return await service.answer(call, body) }
             messages.count.withLock { $0 += 1 }
             guard String(decoding: body, as: UTF8.self).contains(word) else { return await service.answer(call, body) }
