@@ -269,7 +269,7 @@ struct HealthKitGateway: HealthGateway {
     }
 
     func dailyTotals(of type: SampleType, days: LocalDays) async throws(GatewayError) -> [DayReading] {
-        guard let unit = type.canonicalUnit, type.aggregation == .cumulative, let first = days.days.first,
+        guard let unit = type.catalogUnit, type.aggregation == .cumulative, let first = days.days.first,
             let last = days.days.last
         else { throw .invalid("\(type) has no daily totals") }
         let predicate = HKQuery.predicateForSamples(withStart: first.start, end: last.end)

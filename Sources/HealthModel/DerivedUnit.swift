@@ -1,4 +1,4 @@
-/// How values of a type in one unit become the numbers from which ids derive: in the canonical unit if the type has a
+/// How values of a type in one unit become the numbers from which ids derive: in the catalog's unit if the type has a
 /// compatible one, otherwise as entered.
 package struct DerivedUnit: Sendable {
     private let unit: HealthUnit
@@ -7,7 +7,7 @@ package struct DerivedUnit: Sendable {
 
     package init(_ unit: HealthUnit, of type: SampleType) {
         self.unit = unit
-        target = type.canonicalUnit.flatMap { $0 == unit || !unit.isCompatible(with: $0) ? nil : $0 }
+        target = type.catalogUnit.flatMap { $0 == unit || !unit.isCompatible(with: $0) ? nil : $0 }
     }
 
     package func canonical(_ value: Double) -> Double {
@@ -17,7 +17,7 @@ package struct DerivedUnit: Sendable {
 }
 
 extension DerivedID {
-    /// Returns the value from which an id is derived: in the canonical unit if the type has a compatible one, otherwise
+    /// Returns the value from which an id is derived: in the catalog's unit if the type has a compatible one, otherwise
     /// as entered.
     public static func canonical(_ value: Double, _ unit: HealthUnit, of type: SampleType) -> Double {
         DerivedUnit(unit, of: type).canonical(value)

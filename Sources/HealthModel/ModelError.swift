@@ -22,6 +22,10 @@ public enum ModelError: Error, Hashable, Sendable {
     case notFinite(field: String)
     /// A type whose name differs from a known name only in letter case and blanks.
     case misspelledType(String, known: String)
+    /// A definition of a type that cannot be stored, with the reason.
+    case unsuitableDefinition(String)
+    /// A value outside the range that its type was defined with. The range is no health value.
+    case outsideRange(type: String, range: String)
     /// A text that is longer than the format can hold (65,535 bytes), or empty where it must not be.
     case malformedText(field: String)
     /// A count or version outside what the format can hold.
@@ -55,6 +59,9 @@ extension ModelError: CustomStringConvertible {
             "The number of \(field) is not finite. Leave the sample out, or correct what computed it."
         case .misspelledType(let name, let known):
             "There is no type \"\(name)\". Write \"\(known)\", or choose a name that is not nearly the same."
+        case .unsuitableDefinition(let reason): "The definition of the type cannot be stored: \(reason)."
+        case .outsideRange(let type, let range):
+            "The value lies outside the range of \(type): \(range). Correct it, or define the type with a wider range."
         case .malformedDate:
             "The text is no date. Write it as 2024-05-31T08:00:00.5Z, with at most nine decimals."
         case .malformedDay(let field): "The text of \(field) is no day of the calendar. Write it as 2024-05-31."

@@ -24,7 +24,7 @@ public struct SampleType: Hashable, Sendable {
         case correlation
         /// A workout, whose value is its duration.
         case workout
-        /// The route of a workout, or an identifier of an unknown family.
+        /// The route of a workout, or an identifier of an unknown family that no app defines.
         case other
     }
 
@@ -46,23 +46,31 @@ public struct SampleType: Hashable, Sendable {
     /// The identifier without HealthKit's prefix and with a lower-case first word, if the catalog knows it.
     public var shortName: String { SampleType.entry(identifier)?.shortName ?? identifier }
 
-    /// The unit of this type in columns and statistics; `nil` for types that the catalog does not know.
-    public var canonicalUnit: HealthUnit? { SampleType.entry(identifier)?.unit }
+    /// The unit of this type in columns and statistics; `nil` for types that neither the catalog nor an app defines.
+    public var canonicalUnit: HealthUnit? { catalogUnit ?? definition?.unit }
 
-    /// How values combine; `nil` for types that the catalog does not know.
-    public var aggregation: Aggregation? { SampleType.entry(identifier)?.aggregation }
+    /// How values combine; `nil` for types that neither the catalog nor an app defines.
+    public var aggregation: Aggregation? { catalogAggregation ?? definition?.combination.aggregation }
+
+    /// The unit that the catalog gives the type. What is stored for good, such as derived ids, follows from it alone,
+    /// because a definition may come later.
+    package var catalogUnit: HealthUnit? { SampleType.entry(identifier)?.unit }
+
+    /// How values combine by the catalog.
+    package var catalogAggregation: Aggregation? { SampleType.entry(identifier)?.aggregation }
 
     /// The kind of the type's samples. Also correct for types of HealthKit's families that the catalog does not know.
     public var kind: Kind {
         if identifier == SampleType.workout.identifier { return .workout }
-        return TypeNames.prefixes.first { identifier.hasPrefix($0.prefix) }?.kind ?? .other
+        let family = TypeNames.prefixes.first { identifier.hasPrefix($0.prefix) }?.kind
+        return family ?? (definition == nil ? .other : .quantity)
     }
 
     /// Whether HealthKit lets apps write the type, to our knowledge; `false` for types that the catalog does not know.
     public var isShareable: Bool { SampleType.entry(identifier)?.isShareable ?? false }
 
-    /// A name for people, in English, such as `Body Mass`; the identifier for a type that the catalog does not know.
-    public var displayName: String { SampleType.entry(identifier)?.displayName ?? identifier }
+    /// A name for people, in English, such as `Body Mass`, or as an app defines it; the identifier for any other type.
+    public var displayName: String { SampleType.entry(identifier)?.displayName ?? definition?.name ?? identifier }
 
     /// The fixed number of a catalog type on disk.
     public var catalogNumber: UInt32? { SampleType.entry(identifier)?.number }

@@ -288,7 +288,9 @@ struct ExportReader {
         let node = element.nodes[0]
         guard let created = element.attribute(ExportName.creationDate.bytes, of: node, in: bytes),
             let value = element.attribute(ExportName.value.bytes, of: node, in: bytes), value.isPlain,
-            let line = FastRecord.line(bytes, behind: created.value.lowerBound), line.value == value.value
+            let line = FastRecord.line(bytes, behind: created.value.lowerBound), line.value == value.value,
+            // Each value of such a type is compared with its range.
+            record.type.definition?.range == nil
         else { return }
         let head = RecordHead(bytes, element.range.lowerBound..<created.value.lowerBound)
         // The kinds of what is not wanted are not numbered: no batch would ever end their list.

@@ -96,7 +96,7 @@ public struct HealthImport: Sendable {
             try quarantine(QuarantinedPart(offset: 0, line: nil, reason: reason, bytes: []))
         }
         if let store, !isDryRun, let settings = sink.settings, types == nil, sources == nil, range == .all {
-            do { try settings.set(in: store) } catch let error as ModelError {
+            do { try settings.set(in: store) } catch  where HealthImport.isAboutSettings(error) {
                 sink.report.quarantined += 1
                 try quarantine(
                     QuarantinedPart(offset: 0, line: nil, reason: "the settings cannot be set: \(error)", bytes: []))
@@ -104,6 +104,12 @@ public struct HealthImport: Sendable {
         }
         if let store, !isDryRun { while try store.maintain(budget: .milliseconds(200)) {} }
         return sink.report
+    }
+
+    /// Whether settings cannot be set, and the samples beside them are sound.
+    private static func isAboutSettings(_ error: any Error) -> Bool {
+        guard let error = error as? StoreError else { return error is ModelError }
+        return [.invalidArgument, .conflictingTypes, .invalidSample].contains(error.code)
     }
 
     /// The number of the rule by which rows are divided into batches. An import that began under another starts over.

@@ -318,6 +318,9 @@ struct SamplePlan: Sendable {
         guard (try? Sample.validate(finite: Quantity(value, unit), type.canonicalUnit, "value")) != nil else {
             throw RowDefect("the value is too great")
         }
+        guard (try? type.type.definition?.validate(Quantity(value, unit))) != nil || type.type.definition == nil else {
+            throw RowDefect("the value lies outside the range of its type")
+        }
     }
 
     private static func checkMetadata(of record: ImportedRecord) throws(RowDefect) {

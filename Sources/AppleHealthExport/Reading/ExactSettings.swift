@@ -12,6 +12,8 @@ struct ExactSettings: Codable, Equatable, Sendable {
     private var priorities: [String: [RankedSource]]
     /// Whether samples of one time shadow each other, by identifier of the type.
     private var shadowing: [String: Bool]
+    /// The types that apps have defined; `nil` if there are none.
+    private var definitions: [TypeDefinition]?
 
     /// Reads what a store has set for types that are wanted; `nil` if that is nothing.
     init?(of transaction: borrowing ReadTransaction, where isWanted: (SampleType) -> Bool) throws {
@@ -19,7 +21,9 @@ struct ExactSettings: Codable, Equatable, Sendable {
         shadowing = [:]
         for (type, order) in try transaction.priorities() where isWanted(type) { priorities[type.identifier] = order }
         for (type, isOn) in try transaction.shadowing() where isWanted(type) { shadowing[type.identifier] = isOn }
-        if priorities.isEmpty, shadowing.isEmpty { return nil }
+        let defined = try transaction.definitions().filter { isWanted($0.type) }
+        definitions = defined.isEmpty ? nil : defined
+        if priorities.isEmpty, shadowing.isEmpty, definitions == nil { return nil }
     }
 
     /// Reads the text of an attribute; `nil` if it is none of settings.
@@ -48,5 +52,7 @@ struct ExactSettings: Codable, Equatable, Sendable {
         for (type, isOn) in shadowing where known[SampleType(type)] != isOn {
             try store.setShadowing(of: SampleType(type), isOn)
         }
+        // Last, since the store may define a type otherwise.
+        for definition in definitions ?? [] { try store.define(definition) }
     }
 }

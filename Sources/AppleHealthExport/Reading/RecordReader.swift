@@ -208,6 +208,7 @@ struct RecordReader {
         if record.metadata[ExactKeys.sample] != nil { return }
         do {
             try record.sample.validate()
+            try record.type.definition?.validate(Quantity(record.value, record.unit))
         } catch {
             throw Refusal(reason: "no store holds it: \(error)")
         }

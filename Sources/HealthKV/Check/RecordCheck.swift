@@ -33,7 +33,10 @@ struct RecordCheck {
                 }
             }
         }
-        log.forEachValue(snapshot, .meta) { value, key in _ = try RecordReader(value, table: .meta, key: key) }
+        log.forEachValue(snapshot, .meta) { value, key in
+            var record = try RecordReader(value, table: .meta, key: key)
+            if key == DefinitionTable.key { _ = try DefinitionTable.read(fields: record.readBytes()) }
+        }
     }
 
     /// Compares the two copies of each name. A copy that a newer release wrote may be that of any name.

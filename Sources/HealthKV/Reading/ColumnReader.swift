@@ -18,7 +18,7 @@ enum ColumnReader {
     ) throws {
         var scratch = ColumnScratch()
         // Look this up once: it searches the catalog by name.
-        let canonical = try NameTable.type(type, in: snapshot).canonicalUnit
+        let canonical = snapshot.unit(of: try NameTable.type(type, in: snapshot))
         if canonical == nil { _ = try uniqueUnit(type, in: snapshot) }
         for duration in DurationClass.allCases {
             let lane = Lane(type: type, duration: duration)
@@ -48,7 +48,7 @@ enum ColumnReader {
     /// Decodes row by row, converting units and leaving out rows.
     private static func decodeSlowly(_ chunk: HotChunk, _ scratch: inout ColumnScratch, in snapshot: Snapshot) throws {
         let rows = try ChunkTable.visibleRows(chunk, in: snapshot).filter { !$0.isShadowed }
-        let unit = try NameTable.type(chunk.key.lane.type, in: snapshot).canonicalUnit
+        let unit = snapshot.unit(of: try NameTable.type(chunk.key.lane.type, in: snapshot))
         var values: [Double] = []
         values.reserveCapacity(rows.count)
         for row in rows {
@@ -72,7 +72,7 @@ enum ColumnReader {
 
     /// Reads times and values row by row, for queries that columns alone cannot decide.
     static func series(_ type: UInt32, _ query: SampleQuery, limit: Int, in snapshot: Snapshot) throws -> Series {
-        let unit = try NameTable.type(type, in: snapshot).canonicalUnit ?? uniqueUnit(type, in: snapshot)
+        let unit = try snapshot.unit(of: NameTable.type(type, in: snapshot)) ?? uniqueUnit(type, in: snapshot)
         var series = Series(times: [], values: [], unit: unit)
         if limit == 0 { return series }
         try QueryRows.forEachRow(of: type, query, wanted: limit, in: snapshot) { row, _ in
@@ -86,7 +86,7 @@ enum ColumnReader {
 
     /// Decodes whole columns directly into arrays.
     static func series(_ type: UInt32, from: Instant, to: Instant, in snapshot: Snapshot) throws -> Series {
-        let unit = try NameTable.type(type, in: snapshot).canonicalUnit ?? uniqueUnit(type, in: snapshot)
+        let unit = try snapshot.unit(of: NameTable.type(type, in: snapshot)) ?? uniqueUnit(type, in: snapshot)
         guard from < to else { return Series(times: [], values: [], unit: unit) }
         let capacity = try rowBound(type, from: from, to: to, in: snapshot)
         var lanes = 0
@@ -107,7 +107,7 @@ enum ColumnReader {
         _ values: inout OutputColumn<Double>, in snapshot: Snapshot
     ) throws {
         var scratch = ColumnScratch()
-        let canonical = try NameTable.type(lane.type, in: snapshot).canonicalUnit
+        let canonical = snapshot.unit(of: try NameTable.type(lane.type, in: snapshot))
         let bounds = (from: Point.at(from.nanoseconds), to: to.upperPoint)
         // A loop instead of `forEachChunk`: a closure cannot capture inout columns that do not escape.
         var cursor = try snapshot.view.cursor(snapshot.tables[.chunks])

@@ -80,7 +80,7 @@ enum Inventory {
         for (number, counts) in try SummaryTable.allCounts(in: snapshot) where counts.samples > 0 {
             let type = try NameTable.type(number, in: snapshot)
             let bounds = try Inventory.bounds(number, source: nil, in: snapshot, onDamage)
-            let units = try type.canonicalUnit.map { [$0] } ?? Inventory.units(number, in: snapshot, onDamage)
+            let units = try snapshot.unit(of: type).map { [$0] } ?? Inventory.units(number, in: snapshot, onDamage)
             summaries.append(
                 TypeSummary(
                     type: type, samples: counts.samples, shadowed: counts.shadowed, first: bounds.first,
@@ -143,7 +143,7 @@ enum Inventory {
     }
 
     /// Returns the units in which a type's samples were entered, by symbol.
-    private static func units(
+    static func units(
         _ number: UInt32, in snapshot: Snapshot, _ onDamage: (SampleType, StoreError) throws -> Void
     ) throws -> [HealthUnit] {
         var numbers: Set<UInt32> = []

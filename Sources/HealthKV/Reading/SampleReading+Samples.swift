@@ -164,10 +164,10 @@ extension SampleReading where Self: ~Copyable {
     public func series(_ query: SampleQuery) throws -> Series {
         let snapshot = snapshot
         // The unit of a type without a canonical one is that of all its samples.
-        return try snapshot.touching(query.type, query.type.canonicalUnit == nil ? .all : query.range) {
+        return try snapshot.touching(query.type, snapshot.unit(of: query.type) == nil ? .all : query.range) {
             let limit = try query.checkedLimit(in: snapshot)
             guard let number = try NameTable.askedNumber(of: query.type, in: snapshot) else {
-                return Series(times: [], values: [], unit: query.type.canonicalUnit)
+                return Series(times: [], values: [], unit: snapshot.unit(of: query.type))
             }
             if query.selectsByStartAlone {
                 return try ColumnReader.series(number, from: query.range.from, to: query.range.to, in: snapshot)
@@ -204,7 +204,7 @@ extension SampleReading where Self: ~Copyable {
     ) throws -> Result {
         var result = initial
         let snapshot = snapshot
-        try snapshot.touching(type, type.canonicalUnit == nil ? .all : TimeRange(from: from, to: to)) {
+        try snapshot.touching(type, snapshot.unit(of: type) == nil ? .all : TimeRange(from: from, to: to)) {
             guard from < to, let number = try NameTable.askedNumber(of: type, in: snapshot) else { return }
             try ColumnReader.foldColumns(number, from: from, to: to, in: snapshot) { times, values in
                 try snapshot.calling { try body(&result, times, values) }

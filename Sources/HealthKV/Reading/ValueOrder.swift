@@ -21,7 +21,7 @@ enum ValueOrder {
         of type: UInt32, _ query: RowQuery, behind last: Rank?, wanted: Int, skippingDamage log: DamageLog? = nil,
         in snapshot: Snapshot, _ body: (StoredRow, Rank) throws -> Bool
     ) throws {
-        var unit = try NameTable.type(type, in: snapshot).canonicalUnit
+        var unit = snapshot.unit(of: try NameTable.type(type, in: snapshot))
         let isAscending = query.order == .ascending
         func comes(_ one: Rank, before other: Rank) -> Bool { isAscending ? one < other : other < one }
         var kept: [(rank: Rank, row: StoredRow)] = []
@@ -51,7 +51,7 @@ enum ValueOrder {
         _ value: Double, _ own: HealthUnit, in unit: HealthUnit, _ type: UInt32, _ snapshot: borrowing Snapshot
     ) throws -> Double {
         // Without a canonical unit, the order must not depend on which sample is read first.
-        let isOrdered = try NameTable.type(type, in: snapshot).canonicalUnit != nil
+        let isOrdered = snapshot.unit(of: try NameTable.type(type, in: snapshot)) != nil
         guard isOrdered ? own.isCompatible(with: unit) : own == unit else {
             throw StoreError(
                 .mixedUnits, path: snapshot.context.path,

@@ -41,6 +41,8 @@ struct StoreHeader: Sendable, Equatable {
     var recordSum: UInt64? = 0
     /// The mark of the newest change record; 0 while there is none.
     var mark: UInt64 = 0
+    /// The mark of the definitions of types; 0 without any. The record ends before it then.
+    var definitions: UInt64 = 0
     /// The session of the last commit. The record does not hold it: its value names it, as every value does.
     var session: UInt32
 
@@ -71,6 +73,7 @@ struct StoreHeader: Sendable, Equatable {
         record.append(recordSum == nil ? 0 : 1 as UInt8)
         record.append(mark)
         record.append(believedTime)
+        if definitions != 0 { record.append(definitions) }
         return record.value(table: .meta, key: StoreHeader.key, stamp: stamp)
     }
 
@@ -121,6 +124,7 @@ struct StoreHeader: Sendable, Equatable {
         if try record.read(UInt8.self) == 0 { recordSum = nil }
         mark = try record.read(UInt64.self)
         believedTime = try record.read(Int64.self)
+        if !record.isAtEnd { definitions = try record.read(UInt64.self) }
     }
 
     /// Returns why a header cannot be read, if another release wrote it; `nil` for any other bytes.

@@ -279,9 +279,22 @@ struct SalvagedTables {
         try transaction.put(tables[.meta], PriorityTable.key, copy)
     }
 
+    /// Takes the definitions of types from where they can be read: every transaction needs those that the header marks.
+    private func takeDefinitions(_ header: inout StoreHeader, in transaction: inout LMDB.WriteTransaction) throws {
+        let marked = try? DefinitionTable.load(header, transaction.view, tables)
+        // A header that was lost, or is of an older state, marks none.
+        let isMarked = header.definitions != 0 && marked != nil
+        let found = isMarked ? marked ?? [:] : DefinitionTable.found(transaction.view, tables)
+        let fields = DefinitionTable.fields(found)
+        header.definitions = DefinitionTable.mark(of: fields)
+        guard !fields.isEmpty else { return }
+        let value = DefinitionTable.value(fields, stamp: header.stamp)
+        try transaction.put(tables[.meta], DefinitionTable.key, value)
+    }
+
     private func headerCopy(
         in transaction: inout LMDB.WriteTransaction
-    ) throws -> (header: StoreHeader, priorities: [UInt8])? {
+    ) throws -> HeaderCopy.Content? {
         guard let span = try transaction.view.get(tables[.upkeep], HeaderCopy.key) else { return nil }
         return try? HeaderCopy.read(span)
     }
@@ -309,6 +322,7 @@ struct SalvagedTables {
             tables[.upkeep], SessionTable.key, SessionTable.value(adding: before, to: ended, stamp: header.stamp))
         try completeNames(header, in: &transaction)
         header.transaction = UInt64(transaction.id)
+        try takeDefinitions(&header, in: &transaction)
         // The next rebuild computes it.
         header.recordSum = nil
         header.recentEntries = 0

@@ -14,7 +14,8 @@ private struct FirstStart: StatisticsCollector {
 enum HourSums {
     /// Returns how the values of a type combine; `nil` if no summaries are kept of it.
     static func summarizedAggregation(of type: UInt32, in snapshot: Snapshot) throws -> SampleType.Aggregation? {
-        try NameTable.type(type, in: snapshot).aggregation
+        // Another store of this process may define the type. Here it is defined by what this snapshot shows.
+        snapshot.aggregation(of: try NameTable.type(type, in: snapshot))
     }
 
     /// Summarizes the samples of a type over the quarters of some hours.
@@ -36,8 +37,8 @@ enum HourSums {
         }
         let to = hours.upperBound * SummaryPeriod.hour
         let cells = [StatisticsCell](repeating: StatisticsCell(), count: count)
-        var reader = StatisticsReader(type: type, ranking: ranking, unit: sampleType.canonicalUnit)
-        if sampleType.aggregation == .discrete {
+        var reader = StatisticsReader(type: type, ranking: ranking, unit: snapshot.unit(of: sampleType))
+        if snapshot.aggregation(of: sampleType) == .discrete {
             var collector = DiscreteCollector(stretches, cells: cells)
             try reader.feed(&collector, from: from, to: to, looksBack: false, snapshot)
             return (collector.cells, reader.rowsRead)
@@ -54,7 +55,7 @@ enum HourSums {
         -> Int64?
     {
         var reader = StatisticsReader(
-            type: type, ranking: ranking, unit: try NameTable.type(type, in: snapshot).canonicalUnit)
+            type: type, ranking: ranking, unit: snapshot.unit(of: try NameTable.type(type, in: snapshot)))
         var first = FirstStart()
         try reader.feed(&first, from: instant, to: .max, looksBack: false, snapshot)
         return first.instant

@@ -55,7 +55,9 @@ enum SeriesReducer {
         let borders = BucketBorders(pixels: min(points, 1 << 20), from: from, to: to)
         var stretches = StatisticsStretches()
         var cells = [StatisticsCell](repeating: StatisticsCell(), count: borders.count)
-        if let aggregation = type.aggregation, type.canonicalUnit != nil {
+        if let aggregation = try HourSums.summarizedAggregation(of: number, in: snapshot),
+            snapshot.unit(of: type) != nil
+        {
             var summaries = SummaryAnswer(
                 type: number, aggregation: aggregation, borders: borders, from: from.nanoseconds, to: to.nanoseconds,
                 wantsPlain: true)
@@ -67,7 +69,7 @@ enum SeriesReducer {
             }
         }
         let ranking = try SourceRanking.ranking(of: number, in: snapshot)
-        var reader = StatisticsReader(type: number, ranking: ranking, unit: type.canonicalUnit ?? unit)
+        var reader = StatisticsReader(type: number, ranking: ranking, unit: snapshot.unit(of: type) ?? unit)
         // Summaries mostly leave only the two ends of the range. The samples between them are not read.
         for part in stretches.parts(pause: 24 * SummaryPeriod.hour) {
             guard let first = part.borders.first, let last = part.borders.last else { continue }
@@ -110,15 +112,15 @@ extension SampleReading where Self: ~Copyable {
         unit: HealthUnit? = nil
     ) throws -> ReducedSeries {
         try snapshot.require(points, 1, "number of points")
-        if let unit, let canonical = type.canonicalUnit, !unit.isCompatible(with: canonical) {
+        let snapshot = snapshot
+        if let unit, let canonical = snapshot.unit(of: type), !unit.isCompatible(with: canonical) {
             throw StoreError(
-                .unsuitableQuery, path: snapshot.context.path,
+                .unsuitableQuery, path: snapshot.path,
                 "\(type) is measured in \(canonical), which \(unit) cannot express")
         }
-        let snapshot = snapshot
         return try snapshot.touching(type, TimeRange(from: from, to: to)) {
             guard let number = try NameTable.askedNumber(of: type, in: snapshot) else {
-                return ReducedSeries(type: type, unit: unit ?? type.canonicalUnit, points: [])
+                return ReducedSeries(type: type, unit: unit ?? snapshot.unit(of: type), points: [])
             }
             return try SeriesReducer.reduce(type, number, from: from, to: to, points: points, unit: unit, in: snapshot)
         }

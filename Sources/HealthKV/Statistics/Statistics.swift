@@ -44,6 +44,12 @@ public struct Statistics: Sendable, Hashable {
     /// here and the peers do not hold.
     public var sourcesBesideTotals: [SourceIdentity] { besides ?? [] }
 
+    /// The one number of the bucket: the sum, the mean or the latest value, as values of the type combine. `nil` if
+    /// there is no data; a sum is 0 then.
+    public var value: Double? { combination == .latest ? latestValue : sum ?? average }
+
+    /// How values of the type combine; `nil` for a type that neither the catalog nor an app defines.
+    public internal(set) var combination: TypeDefinition.Combination?
     /// `nil` if there are none: an empty array in each bucket would cost more than all its numbers.
     var peers: [PeerID]?
     var besides: [SourceIdentity]?
@@ -60,6 +66,8 @@ public struct StatisticsCollection: Sendable, RandomAccessCollection {
     /// The unit of all values; `nil` for a type without canonical unit that has no samples.
     public let unit: HealthUnit?
     let aggregation: SampleType.Aggregation
+    /// How values of the type combine.
+    private let combination: TypeDefinition.Combination?
     let borders: BucketBorders
     var cells: [StatisticsCell]
     /// Time-weighted means, if the query asked for them.
@@ -76,6 +84,7 @@ public struct StatisticsCollection: Sendable, RandomAccessCollection {
         self.type = type
         self.unit = unit
         self.aggregation = aggregation
+        combination = type.combination
         self.borders = borders
         self.cells = cells
         self.means = means
@@ -113,6 +122,7 @@ public struct StatisticsCollection: Sendable, RandomAccessCollection {
             latest: hasSamples ? Instant(nanoseconds: cell.last) : nil,
             earliestValue: isDiscrete && hasSamples ? cell.firstValue : nil,
             latestValue: isDiscrete && hasSamples ? cell.lastValue : nil, duration: cell.duration, unit: unit,
+            combination: combination,
             peers: totals?[index]?.peers.sorted(), besides: totals?[index]?.besides.sorted())
     }
 }

@@ -15,6 +15,8 @@ struct StatisticsPlan {
     let mean: DiscreteOptions.Mean
     let ranking: SourceRanking
     let unit: HealthUnit?
+    /// The unit of the type in this store; `nil` if it has none.
+    private let canonical: HealthUnit?
     let borders: BucketBorders
     let from: Instant
     let to: Instant
@@ -42,8 +44,9 @@ struct StatisticsPlan {
         self.separately = separately
         let path = snapshot.context.path
         type = try NameTable.askedNumber(of: query.type, in: snapshot)
-        aggregation = try StatisticsPlan.aggregation(of: query, path)
-        unit = try StatisticsPlan.unit(of: query, path)
+        canonical = snapshot.unit(of: query.type)
+        aggregation = try StatisticsPlan.aggregation(of: query, snapshot.aggregation(of: query.type), path)
+        unit = try StatisticsPlan.unit(of: query, canonical, path)
         cumulative = query.options as? CumulativeOptions ?? CumulativeOptions()
         mean = (query.options as? DiscreteOptions)?.mean ?? .arithmetic
         guard cumulative.sources != .authoritative || cumulative.borders == .proportional else {
@@ -127,14 +130,16 @@ struct StatisticsPlan {
         return (from, to)
     }
 
-    private static func aggregation(of query: StatisticsQuery, _ path: String) throws -> SampleType.Aggregation {
+    private static func aggregation(
+        of query: StatisticsQuery, _ own: SampleType.Aggregation?, _ path: String
+    ) throws -> SampleType.Aggregation {
         if let options = query.options, !(options is CumulativeOptions), !(options is DiscreteOptions) {
             throw StoreError(
                 .unsuitableQuery, path: path,
                 "Statistics know CumulativeOptions and DiscreteOptions, and no \(Swift.type(of: options))")
         }
         let asked = query.options.map { Swift.type(of: $0).aggregation }
-        guard let own = query.type.aggregation else { return asked ?? .discrete }
+        guard let own else { return asked ?? .discrete }
         guard asked ?? own == own else {
             throw StoreError(
                 .unsuitableQuery, path: path,
@@ -143,9 +148,11 @@ struct StatisticsPlan {
         return own
     }
 
-    private static func unit(of query: StatisticsQuery, _ path: String) throws -> HealthUnit? {
-        guard let unit = query.unit else { return query.type.canonicalUnit }
-        if let canonical = query.type.canonicalUnit, !canonical.isCompatible(with: unit) {
+    private static func unit(
+        of query: StatisticsQuery, _ canonical: HealthUnit?, _ path: String
+    ) throws -> HealthUnit? {
+        guard let unit = query.unit else { return canonical }
+        if let canonical, !canonical.isCompatible(with: unit) {
             throw StoreError(
                 .unsuitableQuery, path: path, "\(query.type) is measured in \(canonical), which \(unit) cannot express")
         }
@@ -171,9 +178,9 @@ struct StatisticsPlan {
         guard let type, borders.count > 0, !ranking.classes.isEmpty else {
             return Answer(cells: noCells, unit: unit)
         }
-        let canonical = query.type.canonicalUnit
         let filter = try query.filter.map { try RowFilter($0, of: query.type, in: snapshot) }
-        guard let canonical, mayUseSummaries else {
+        let isSummarized = try mayUseSummaries && HourSums.summarizedAggregation(of: type, in: snapshot) == aggregation
+        guard let canonical, isSummarized else {
             let reader = StatisticsReader(type: type, ranking: ranking, unit: unit, filter: filter)
             return try sum(stretches, into: noCells, reader, snapshot)
         }
@@ -201,7 +208,7 @@ struct StatisticsPlan {
         guard isDefault, !separately, cumulative.borders == .proportional,
             cumulative.sources == .merged || cumulative.sources == .authoritative
         else { return false }
-        return aggregation == .cumulative || mean == .arithmetic && unit == query.type.canonicalUnit
+        return aggregation == .cumulative || mean == .arithmetic && unit == canonical
     }
 
     /// Adds the contributions of samples in some intervals.

@@ -67,7 +67,7 @@ extension SampleReading where Self: ~Copyable {
         guard hold >= .zero else { throw StoreError(.invalidArgument, path: path, "hold must not be below zero") }
         var query = query
         (query.sort, query.order, query.limit) = (.time, .ascending, nil)
-        var unit = unit ?? query.type.canonicalUnit
+        var unit = unit ?? snapshot.unit(of: query.type)
         var (times, counts) = (Array(repeating: Int64(0), count: borders.count + 1), [Int]())
         counts = Array(repeating: 0, count: borders.count + 1)
         var held: (band: Int, from: Instant, to: Instant)?

@@ -38,6 +38,29 @@ extension SampleStore {
         try Rebuild.all(in: core, step)
     }
 
+    /// Defines a type of the app's own, and returns it. The store keeps the definition. To define it again changes
+    /// nothing, so an app does it at each launch. Range and name may change later, but not the unit and how values
+    /// combine, because what is stored follows from them.
+    ///
+    /// ```swift
+    /// let mood = try store.define(
+    ///     TypeDefinition("app.example.mood", unit: .count, combining: .mean, range: 1...5, name: "Mood"))
+    /// ```
+    ///
+    /// A type may be defined after its first samples came, perhaps from another phone, if they are in units of the same
+    /// dimension. All stores of a process must define a type alike. Peers get the samples and not the definition: each
+    /// app defines its types itself. HealthKit knows no other types than its own and gets none of them.
+    ///
+    /// - Throws: `ModelError` if the definition is not suitable, ``StoreError`` if it does not fit what is stored.
+    @discardableResult
+    public func define(_ definition: TypeDefinition) throws -> SampleType {
+        let isKnown = try blockingRead { try $0.definitions().contains(definition) }
+        if !isKnown { try write { try Defining.define(definition, in: &$0) } }
+        // Another store may have brought another range or name meanwhile.
+        DefinedTypes.learn([definition])
+        return definition.type
+    }
+
     /// Sets whether samples of a type at exactly the same time shadow each other in this store, and updates their
     /// marks.
     public func setShadowing(of type: SampleType, _ isOn: Bool) throws {

@@ -25,6 +25,7 @@ public struct StatisticsUpdates: AsyncSequence, Sendable {
         private var token: ChangeToken?
         private var order: [RankedSource] = []
         private var shadowing: [UInt32: Bool] = [:]
+        private var definitions: UInt64 = 0
         private var last: StatisticsCollection?
 
         init(store: SampleStore, query: StatisticsQuery) {
@@ -55,17 +56,20 @@ public struct StatisticsUpdates: AsyncSequence, Sendable {
             var token: ChangeToken
             var order: [RankedSource]
             var shadowing: [UInt32: Bool]
+            var definitions: UInt64
         }
 
         /// Reads the store and returns the answer if it has changed. Sets `seen` to the commit that was read.
         private mutating func look(_ seen: inout UInt64) throws -> StatisticsCollection? {
             let (query, token, order, shadowing, last) = (query, token, order, shadowing, last)
+            let definitions = definitions
             let found = try store.blockingRead { txn in
                 let snapshot = txn.snapshot
                 var look = Look(
                     token: ChangeLog.currentToken(in: snapshot), order: try txn.rankedSources(of: query.type),
-                    shadowing: snapshot.header.shadowing)
-                let isAsBefore = look.order == order && look.shadowing == shadowing && last != nil
+                    shadowing: snapshot.header.shadowing, definitions: snapshot.header.definitions)
+                let isAsBefore =
+                    look.order == order && look.shadowing == shadowing && look.definitions == definitions && last != nil
                 let ranges = [query.type: query.touchedRange]
                 // A commit of any type may give a source another name.
                 let isByName = query.sources?.contains { $0.bundle.isEmpty } ?? false || query.filter != nil
@@ -80,6 +84,7 @@ public struct StatisticsUpdates: AsyncSequence, Sendable {
                 return look
             }
             (self.token, self.order, self.shadowing) = (found.token, found.order, found.shadowing)
+            self.definitions = found.definitions
             seen = found.token.commit
             guard let answer = found.answer, last.map({ !answer.isSame(as: $0) }) ?? true else { return nil }
             self.last = answer

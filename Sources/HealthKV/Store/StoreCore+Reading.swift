@@ -120,12 +120,25 @@ extension StoreCore {
         let context = ReadContext(
             tables: file.tables, path: path, journal: journal, header: header, names: names.withLock { $0 },
             verified: verified, feedIndex: verified == nil ? nil : feedIndex)
+        context.state.definitions = try knownDefinitions(header, view, file.tables)
         context.thinSamples = options.limits.thinSamples
         context.notices = notices
         if header.intents > 0 {
             context.state.intents = try IntentTable.loadIntents(in: Snapshot(view: view, context: context))
         }
         return context
+    }
+
+    /// Returns the definitions that a header marks. Those that this process does not know yet become known to it.
+    private func knownDefinitions(
+        _ header: StoreHeader, _ view: View, _ tables: OpenTables
+    ) throws -> [String: TypeDefinition] {
+        if header.definitions == 0 { return [:] }
+        if let known = definitions.withLock({ $0.mark == header.definitions ? $0.types : nil }) { return known }
+        let types = try DefinitionTable.load(header, view, tables)
+        DefinedTypes.learn(types.values)
+        definitions.withLock { $0 = KnownDefinitions(mark: header.definitions, types: types) }
+        return types
     }
 
     func clearStaleReaders(_ file: OpenFile) throws(LMDBError) {

@@ -36,6 +36,8 @@ final class StoreCore: Sendable {
     let removesFolder = Atomic<Bool>(false)
     /// Committed names that transactions learned.
     let names = Monitor(NameBook())
+    /// The definitions of types that were read last.
+    let definitions = Monitor(KnownDefinitions())
     let pool = ContextPool()
     /// The current readers.
     let readers = Monitor(ReaderTable())

@@ -89,6 +89,7 @@ private struct TracedRead: Sendable {
     /// `nil` if the read may have touched anything.
     private let ranges: [SampleType: TimeRange]?
     private let shadowing: [UInt32: Bool]
+    private let definitions: UInt64
     /// The order of sources decides which sample of a time is shown, and what sums count.
     private let orders: [SampleType: [UInt64]]
 
@@ -96,7 +97,7 @@ private struct TracedRead: Sendable {
         token = ChangeLog.currentToken(in: snapshot)
         // A read that touches nothing may have got its answer from elsewhere.
         ranges = trace.isOfEverything || trace.ranges.isEmpty ? nil : trace.ranges
-        shadowing = snapshot.header.shadowing
+        (shadowing, definitions) = (snapshot.header.shadowing, snapshot.header.definitions)
         orders = try TracedRead.orders(of: trace.ranges.keys, in: snapshot)
     }
 
@@ -117,7 +118,7 @@ private struct TracedRead: Sendable {
     func isOutdated(in snapshot: Snapshot) throws -> Bool {
         let now = ChangeLog.currentToken(in: snapshot)
         if now == token { return false }
-        guard let ranges, shadowing == snapshot.header.shadowing,
+        guard let ranges, shadowing == snapshot.header.shadowing, definitions == snapshot.header.definitions,
             try orders == TracedRead.orders(of: ranges.keys, in: snapshot)
         else { return true }
         return try TouchingChanges.touch(ranges, since: token, in: snapshot)

@@ -1,3 +1,4 @@
+import HealthModel
 import LMDB
 
 /// The state of the store that a transaction sees. Every read goes through it. It cannot outlive its transaction, and
@@ -28,6 +29,17 @@ public struct Snapshot: ~Escapable {
     var path: String { held.path }
     var tables: OpenTables { context.tables }
     var header: StoreHeader { context.state.header }
+
+    /// The unit of a type in this store: that of the catalog, or of its definition here. Another store of the process
+    /// may define the type otherwise. Whoever observes a read looks at all definitions.
+    func unit(of type: SampleType) -> HealthUnit? {
+        type.catalogUnit ?? held.state.definitions[type.identifier]?.unit
+    }
+
+    /// How values of a type combine in this store.
+    func aggregation(of type: SampleType) -> SampleType.Aggregation? {
+        type.catalogAggregation ?? held.state.definitions[type.identifier]?.combination.aggregation
+    }
 
     func damaged(_ what: Damage) -> StoreError {
         StoreError(.damaged, path: path, "The store is damaged: \(what.rawValue)")

@@ -53,6 +53,10 @@ struct TransactionState {
     var contentsKept = 0
     /// The number of records written so far. An operation compares it to tell whether it has begun to change the store.
     var writes = 0
+    /// The types that apps have defined.
+    var definitions: [String: TypeDefinition] = [:]
+    /// Whether the commit changes them.
+    var changesDefinitions = false
     /// Whether the commit changes which types shadow duplicates.
     var changesShadowing = false
     /// Whether a merge stored what neither side held: an edit of one over an import of the other.

@@ -53,6 +53,8 @@ public struct StoreError: Error, Sendable {
         public static let unsuitableQuery = Code(rawValue: "unsuitableQuery")
         /// An invalid argument or option: a limit below zero, a window of no day, a text that is no date.
         public static let invalidArgument = Code(rawValue: "invalidArgument")
+        /// The store defines a type otherwise than another store that this process has opened.
+        public static let conflictingTypes = Code(rawValue: "conflictingTypes")
         /// A folder that should be empty holds a store.
         public static let exists = Code(rawValue: "exists")
         /// The destination of a copy lies in the folder of the store that is to be copied.
@@ -152,6 +154,7 @@ extension StoreError: CustomStringConvertible {
         case .mixedUnits: "Read the samples one by one, each in its own unit."
         case .unsuitableQuery: "Ask for what the type has: see its aggregation and canonical unit."
         case .invalidArgument: "Correct what is named."
+        case .conflictingTypes: "Open the two stores in different processes, or define the type alike in both."
         case .exists: "Choose a folder without a store."
         case .insideStore: "Choose a folder outside the store."
         case .unfinished: "Let the first error leave the closure; then write again."

@@ -18,6 +18,7 @@ enum CommitRecords {
         if let ended = txn.state.endedSession { try SessionTable.end(ended, in: &txn) }
         try QueueTable.putDirectories(in: &txn)
         try PriorityTable.writeChanged(in: &txn)
+        try DefinitionTable.writeChanged(in: &txn)
         try HeaderCopy.putIfNeeded(in: &txn)
         for (type, counts) in txn.state.counts {
             try SummaryTable.put(counts, of: type, in: &txn)

@@ -22,7 +22,10 @@ enum GroupSaving {
             return sample
         }
         let sources = samples.isEmpty ? [resolved(source, in: txn).identity] : Set(samples.map(\.source.identity))
-        for sample in samples { try sample.validate() }
+        for sample in samples {
+            try sample.validate()
+            try txn.checkRange(of: sample)
+        }
         return try txn.whole { transaction in
             let before = try liveRows(ofGroup: group, sources, in: &transaction)
             var outcomes: [SaveOutcome] = []

@@ -208,7 +208,14 @@ extension WriteTransaction {
     /// ```
     @discardableResult
     public mutating func save(_ sample: Sample) throws -> SaveOutcome {
-        try whole { try Saving.store(sample, rule: .local, in: &$0) }
+        try checkRange(of: sample)
+        return try whole { try Saving.store(sample, rule: .local, in: &$0) }
+    }
+
+    /// Throws if a value lies outside the range that the store defines for its type.
+    func checkRange(of sample: Sample) throws(ModelError) {
+        if state.definitions.isEmpty { return }
+        try state.definitions[sample.type.identifier]?.validate(sample.quantity)
     }
 
     /// Saves a sample as ``save(_:)-(Sample)`` does, and throws ``StoreError/Code/notStored`` if nothing was stored
@@ -232,7 +239,10 @@ extension WriteTransaction {
     /// Saves several samples in order: all of them, or none if one is refused.
     @discardableResult
     public mutating func save(_ samples: [Sample]) throws -> [SaveOutcome] {
-        for sample in samples { try sample.validate() }
+        for sample in samples {
+            try sample.validate()
+            try checkRange(of: sample)
+        }
         var outcomes: [SaveOutcome] = []
         try whole { transaction in
             for sample in samples { outcomes.append(try Saving.store(sample, rule: .local, in: &transaction)) }

@@ -220,8 +220,8 @@ final class CheckedPeer: Sendable {
     }
     private static let start = SuspendingClock.now
 
-    /// Whether a call took half of its time or more, without time in which the device slept. Transports have deadlines of
-    /// their own.
+    /// Whether a call took half of its time or more, without time in which the device slept. Transports have deadlines
+    /// of their own.
     private func isLate(since began: Duration) -> Bool { time - began >= min(limit / 2, .seconds(30)) }
 }
 

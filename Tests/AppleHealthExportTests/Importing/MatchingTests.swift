@@ -36,6 +36,19 @@ struct MatchingTests {
         #expect(try bench.samples(.bodyMass).map(\.quantity.unit) == [.kilogram, .kilogram, .pound])
     }
 
+    @Test("Of a type that the app has defined, records outside its range are set aside, however many are alike")
+    func definedRange() throws {
+        let type = try bench.store.define(
+            TypeDefinition("app.export.mood", unit: .count, combining: .mean, range: 1...5))
+        let values = ["1", "2", "6", "3", "5", "0", "4", "9"]
+        let elements = values.enumerated().map { number, value in
+            Export.record("app.export.mood", value, "count", Export.date(number + 1, "08:00:00"), source: "App")
+        }
+        let report = try bench.take(elements)
+        #expect(report.inserted == 5 && report.quarantined == 3)
+        #expect(try bench.samples(type).map(\.quantity.value) == [1, 2, 3, 5, 4])
+    }
+
     @Test("A value that differs by more than half a digit of the coarser one is another sample")
     func otherValue() throws {
         try bench.take([Export.weight("72.5", day: 1)])

@@ -305,19 +305,24 @@ struct HealthExportTests {
         }
         try bench.store.setShadowing(of: .bodyMass, false)
         try bench.store.setShadowing(of: .stepCount, true)
+        let definition = TypeDefinition("org.example.mood", unit: .count, combining: .mean, range: 0...10)
+        try bench.store.define(definition)
         var exact = HealthExport()
         exact.isExact = true
         let path = bench.folder.path + "/exact.xml"
         try exact.write(bench.store, to: path)
         func taken(
             _ task: HealthImport, from path: String
-        ) throws -> ([SampleType: [RankedSource]], [SampleType: Bool]) {
+        ) throws -> ([SampleType: [RankedSource]], [SampleType: Bool], [TypeDefinition]) {
             let other = try ImportBench()
             let report = try task.run(path, into: other.store)
             #expect(report.quarantined == 0 && report.keptOut.isEmpty)
-            return try other.store.blockingRead { (try $0.priorities(), try $0.shadowing()) }
+            return try other.store.blockingRead {
+                (try $0.priorities(), try $0.shadowing(), try $0.definitions())
+            }
         }
         let whole = try taken(HealthImport(), from: path)
+        #expect(whole.2 == [definition])
         #expect(whole.0 == [.bodyMass: order, mood: [order[1]]])
         #expect(whole.1 == [.bodyMass: false, .stepCount: true])
         var part = HealthImport()
@@ -326,13 +331,13 @@ struct HealthExportTests {
         dry.isDryRun = true
         for task in [part, dry] {
             let found = try taken(task, from: path)
-            #expect(found.0.isEmpty && found.1.isEmpty)
+            #expect(found.0.isEmpty && found.1.isEmpty && found.2.isEmpty)
         }
         let plain = try written("plain.xml").0
         #expect(!plain.contains("<HealthKVSettings"))
         // Settings that cannot be read are quarantined, and the samples are taken.
         let text = try String(contentsOfFile: path, encoding: .utf8)
-        let damaged = text.replacing("{&quot;priorities", with: "{&quot;priorites")
+        let damaged = text.replacing("&quot;priorities", with: "&quot;priorites")
         #expect(damaged != text)
         let other = try ImportBench()
         let report = try other.take(text: damaged)

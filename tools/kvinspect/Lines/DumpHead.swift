@@ -21,12 +21,15 @@ struct DumpHead {
     /// The types for which it was set whether samples of one time shadow each other.
     var shadowing: [SampleType: Bool] = [:]
 
+    /// The types that apps have defined.
+    var definitions: [TypeDefinition] = []
+
     /// Roughly how much there is to write.
     private var text = 0
 
     init(sources: [Source] = []) { self.sources = sources }
 
-    var isEmpty: Bool { sources.isEmpty && priorities.isEmpty && shadowing.isEmpty }
+    var isEmpty: Bool { sources.isEmpty && priorities.isEmpty && shadowing.isEmpty && definitions.isEmpty }
 
     /// The head of a dump in parts that fit on a line each; one where nothing is extreme, and never none.
     static func parts(
@@ -49,6 +52,8 @@ struct DumpHead {
         for (type, isOn) in try transaction.shadowing().sorted(by: { $0.key < $1.key }) {
             add(type.identifier.utf8.count) { $0.shadowing[type] = isOn }
         }
+        // Before all samples, which the definitions concern.
+        parts[0].definitions = try transaction.definitions()
         return parts
     }
 
@@ -69,7 +74,27 @@ struct DumpHead {
             for (type, isOn) in shadowing.sorted(by: { $0.key < $1.key }) { sink.field(type.identifier, isOn) }
             sink.endObject()
         }
+        if !definitions.isEmpty { writeDefinitions(to: &sink) }
         sink.endObject()
+    }
+
+    private func writeDefinitions(to sink: inout some JSONSink) {
+        sink.key("definitions")
+        sink.beginArray()
+        for definition in definitions {
+            sink.beginObject()
+            sink.field("identifier", definition.identifier)
+            sink.field("unit", definition.unit.symbol)
+            sink.field("combining", definition.combination.rawValue)
+            for (name, bound) in [("from", definition.lowerBound), ("to", definition.upperBound)] {
+                guard let bound else { continue }
+                sink.key(name)
+                sink.double(bound)
+            }
+            sink.field("name", optional: definition.name)
+            sink.endObject()
+        }
+        sink.endArray()
     }
 
     private func writePriorities(to sink: inout some JSONSink) {

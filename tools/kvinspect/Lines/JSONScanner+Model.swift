@@ -173,7 +173,7 @@ extension JSONScanner {
     }
 
     /// `{"version":1,"sources":[…]}`, `"priorities":{TYPE:[{"source":…,"userEntered":…},…]}` where orders were set, and
-    /// `"shadowing":{TYPE:true}` where that was.
+    /// `"shadowing":{TYPE:true}` where that was, and `"definitions":[…]` of types.
     @_lifetime(self: copy self)
     mutating func dumpHead() throws(JSONError) -> DumpHead {
         let form =
@@ -197,6 +197,7 @@ extension JSONScanner {
             switch try text(in: key) {
             case "priorities": head.priorities = try priorities(form)
             case "shadowing": head.shadowing = try shadowing()
+            case "definitions": head.definitions = try decoded([TypeDefinition].self)
             default: throw JSONError(reason: form)
             }
         }

@@ -20,6 +20,7 @@ struct LineReader {
     private(set) var priorities: [SampleType: [RankedSource]] = [:]
     /// Settings and sync state that lines brought since the last call of `takeSettings()`.
     private(set) var shadowing: [SampleType: Bool] = [:]
+    private(set) var definitions: [TypeDefinition] = []
     private(set) var states: [StateEntry] = []
     /// The kinds of the batch that stand for a source of a dump, whether or not it has samples.
     private(set) var headKinds: Set<Int> = []
@@ -50,9 +51,16 @@ struct LineReader {
     func hasRoom(in batch: SampleBatch) -> Bool { batch.kinds.count < 1 << 15 }
 
     /// Returns the settings and states read so far, and forgets them.
-    mutating func takeSettings() -> (shadowing: [SampleType: Bool], states: [StateEntry]) {
-        defer { (shadowing, states) = ([:], []) }
-        return (shadowing, states)
+    mutating func takeSettings() -> Settings {
+        defer { (shadowing, definitions, states) = ([:], [], []) }
+        return Settings(shadowing: shadowing, definitions: definitions, states: states)
+    }
+
+    /// What lines bring beside samples and orders of sources.
+    struct Settings {
+        var shadowing: [SampleType: Bool]
+        var definitions: [TypeDefinition]
+        var states: [StateEntry]
     }
 
     /// The fields that rows of one kind share, as numbers of the caches; -1 for an absent field.
@@ -263,6 +271,7 @@ struct LineReader {
         for source in head.sources { headKinds.insert(batch.kind(.stepCount, .count, source: source)) }
         priorities.merge(head.priorities) { $1 }
         shadowing.merge(head.shadowing) { $1 }
+        definitions += head.definitions
     }
 
     /// Returns the batch's number of a kind. Each kind is validated once.

@@ -276,6 +276,12 @@ private struct StoreMerge {
         try compare("priorities", try orders(in: a), try orders(in: b), tell)
         let switches = (try a.shadowing().mapValues { "\($0)" }, try b.shadowing().mapValues { "\($0)" })
         try compare("shadowing", switches.0, switches.1, tell)
+        try compare("definition", try definitions(in: a), try definitions(in: b), tell)
+    }
+
+    private func definitions(in transaction: borrowing ReadTransaction) throws -> [SampleType: String] {
+        let all = try transaction.definitions().map { ($0.type, "\($0)") }
+        return Dictionary(all) { $1 }
     }
 
     private func orders(in transaction: borrowing ReadTransaction) throws -> [SampleType: String] {

@@ -80,6 +80,15 @@ extension CanonicalEncoder {
             append(type.identifier)
             append(isOn ? 1 : 0 as UInt8)
         }
+        // Nothing stands here in a store without any, so that its hash is that of earlier releases.
+        for definition in try transaction.definitions() {
+            append(definition.identifier)
+            append(definition.unit.symbol)
+            append(definition.combination.rawValue)
+            append((definition.lowerBound ?? -.infinity).bitPattern)
+            append((definition.upperBound ?? .infinity).bitPattern)
+            append(definition.name ?? "")
+        }
     }
 
     fileprivate mutating func append(_ place: RankedSource) {

@@ -101,6 +101,8 @@ struct Loader {
         try Interruption.check()
         priorities.merge(reader.priorities) { $1 }
         let settings = reader.takeSettings()
+        // Before the samples that they concern, which are checked by them.
+        for definition in settings.definitions { try define(definition, skipBad: skipBad) }
         try setShadowing(settings.shadowing)
         if sawLine {
             try writer.store(
@@ -111,6 +113,13 @@ struct Loader {
         batch.removeAll()
         lineOfRow.removeAll(keepingCapacity: true)
         return sawLine
+    }
+
+    /// A store may define a type otherwise than the dump.
+    private func define(_ definition: TypeDefinition, skipBad: Bool) throws {
+        do { try store.define(definition) } catch let error as StoreError
+            where skipBad && [.invalidArgument, .conflictingTypes].contains(error.code)
+        {}
     }
 
     /// Before the samples that it concerns, so that they need not be marked twice.

@@ -263,11 +263,10 @@ extension StatsVerb {
         if let span, span < 1 { throw arguments.invalid("average", reason: "One bucket at least.") }
         let goal = try goal(arguments)
         let buckets = try transaction.statistics(query)
-        let isSummed = query.type.aggregation != .discrete && buckets.first?.sum != nil
-        let value: (Statistics) -> Double? = isSummed ? { $0.sum } : { $0.average }
+        let value: (Statistics) -> Double? = { $0.value }
         let averages = span.map { buckets.movingAverage(of: value, over: $0) }
         let more = (span == nil ? [] : ["movingAverage"]) + (goal == nil ? [] : ["met"])
-        let shape = Listing.Shape(key: "buckets", columns: bucketColumns + more)
+        let shape = Listing.Shape(key: "buckets", columns: columns(of: query.type) + more)
         var streaks: Streaks?
         if let goal { streaks = try rows(in: buckets, query, of: value, meeting: goal, transaction) }
         try Listing.print(shape, arguments, console) { listing in

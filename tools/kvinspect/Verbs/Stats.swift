@@ -39,7 +39,11 @@ enum StatsVerb: Verb {
         ] + questionOptions + [.format, .zone, .progress])
 
     static let bucketColumns = ["start", "end", "count", "sum", "min", "max", "average", "unit"]
-    private static let shape = Listing.Shape(key: "buckets", columns: bucketColumns)
+
+    /// A type of which the latest value counts has a column for it.
+    static func columns(of type: SampleType) -> [String] {
+        bucketColumns.flatMap { $0 == "unit" && type.combination == .latest ? ["latest", $0] : [$0] }
+    }
 
     static func run(_ arguments: ParsedArguments, _ console: Console) throws -> ExitCode {
         let question = try question(arguments)
@@ -47,8 +51,11 @@ enum StatsVerb: Verb {
         let cycle = try cycle(arguments, question)
         let follows = ["average", "goal"].contains { arguments.text($0) != nil }
         let zone = try arguments.zone()
+        // What a type that is not in the catalog means, only the store tells.
+        let defining = try arguments.type().catalogNumber == nil ? StoreAccess.openForReading(arguments.store) : nil
+        try defining?.read { _ = try $0.definitions() }
         var query = try query(arguments, zone)
-        let store = try StoreAccess.openForReading(arguments.store)
+        let store = try defining ?? StoreAccess.openForReading(arguments.store)
         try UnknownType.refuse(query.type, in: store)
         let progress = Progress(arguments, console, unit: "%", total: 100)
         var isEmpty = true
@@ -60,6 +67,7 @@ enum StatsVerb: Verb {
                 isEmpty = count == 0
                 return
             }
+            let shape = Listing.Shape(key: "buckets", columns: columns(of: query.type))
             try Listing.print(shape, arguments, console) { listing in
                 try transaction.forEachStatistics(query) { share in
                     try progress.advance(to: Int(share * 100))
@@ -180,6 +188,7 @@ enum StatsVerb: Verb {
                 fields.append(.init(name, value.map { .double($0) } ?? .null))
             }
         }
+        if bucket.combination == .latest { fields.append(.init("latest", bucket.value.map { .double($0) } ?? .null)) }
         fields.append(.init("unit", .optional(bucket.unit?.symbol)))
         return fields
     }

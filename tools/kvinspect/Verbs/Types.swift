@@ -25,12 +25,14 @@ enum TypesVerb: Verb {
     private static func record(_ type: TypeSummary, _ zone: Zone) -> JSONValue {
         // A type that is in no catalog may have several.
         let units = type.units.map(\.symbol).joined(separator: ", ")
-        return .object([
-            .init("type", .string(type.type.identifier)), .init("samples", .count(type.samples)),
-            .init("shadowed", .count(type.shadowed)), .init("first", .optional(type.first, in: zone)),
-            .init("last", .optional(type.last, in: zone)), .init("unit", .optional(units.isEmpty ? nil : units)),
-            .init("sources", .count(type.sources.count)), .init("bytes", .count(type.bytes)),
-        ])
+        let definition = type.type.definition.map { JSONValue.Field("definition", .string("\($0)")) }
+        return .object(
+            [
+                .init("type", .string(type.type.identifier)), .init("samples", .count(type.samples)),
+                .init("shadowed", .count(type.shadowed)), .init("first", .optional(type.first, in: zone)),
+                .init("last", .optional(type.last, in: zone)), .init("unit", .optional(units.isEmpty ? nil : units)),
+                .init("sources", .count(type.sources.count)), .init("bytes", .count(type.bytes)),
+            ] + [definition].compactMap(\.self))
     }
 }
 
