@@ -47,10 +47,12 @@ public struct SampleType: Hashable, Sendable {
     public var shortName: String { SampleType.entry(identifier)?.shortName ?? identifier }
 
     /// The unit of this type in columns and statistics; `nil` for types that neither the catalog nor an app defines.
-    public var canonicalUnit: HealthUnit? { catalogUnit ?? definition?.unit }
+    public var canonicalUnit: HealthUnit? { catalogUnit ?? DefinedTypes.definition(of: identifier)?.unit }
 
     /// How values combine; `nil` for types that neither the catalog nor an app defines.
-    public var aggregation: Aggregation? { catalogAggregation ?? definition?.combination.aggregation }
+    public var aggregation: Aggregation? {
+        catalogAggregation ?? DefinedTypes.definition(of: identifier)?.combination.aggregation
+    }
 
     /// The unit that the catalog gives the type. What is stored for good, such as derived ids, follows from it alone,
     /// because a definition may come later.

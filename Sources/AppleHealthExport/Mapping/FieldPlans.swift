@@ -61,6 +61,7 @@ struct FlagPlan: Sendable {
 struct ResolvedType: Sendable {
     let type: SampleType
     let canonicalUnit: HealthUnit?
+    let definition: TypeDefinition?
     let kind: SampleType.Kind
     /// The numbers of a category's cases, by short and full name.
     private(set) var numbersByCase: [String: Double] = [:]
@@ -69,6 +70,7 @@ struct ResolvedType: Sendable {
         type = SampleType(name)
         try type.validate()
         canonicalUnit = type.canonicalUnit
+        definition = type.definition
         kind = type.kind
         for known in type.categoryCases {
             numbersByCase[known.name] = Double(known.number)

@@ -318,7 +318,7 @@ struct SamplePlan: Sendable {
         guard (try? Sample.validate(finite: Quantity(value, unit), type.canonicalUnit, "value")) != nil else {
             throw RowDefect("the value is too great")
         }
-        guard (try? type.type.definition?.validate(Quantity(value, unit))) != nil || type.type.definition == nil else {
+        if let definition = type.definition, (try? definition.validate(Quantity(value, unit))) == nil {
             throw RowDefect("the value lies outside the range of its type")
         }
     }

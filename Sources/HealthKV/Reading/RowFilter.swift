@@ -33,15 +33,17 @@ final class RowFilter {
 
     /// - Throws: ``StoreError/Code/unsuitableQuery`` if the filter compares with a unit that cannot express the type.
     init(_ filter: SampleFilter, of type: SampleType, in snapshot: borrowing Snapshot) throws {
-        try RowFilter.check(filter, of: type, path: snapshot.context.path)
+        try RowFilter.check(filter, of: type, snapshot.unit(of: type), path: snapshot.path)
         var questions: [MetadataQuestion] = []
         root = try RowFilter.node(filter, &questions, snapshot)
         self.questions = questions
     }
 
     /// Throws if the filter compares with a unit that cannot express values of the type.
-    static func check(_ filter: SampleFilter, of type: SampleType, path: String) throws(StoreError) {
-        guard let canonical = type.canonicalUnit else { return }
+    static func check(
+        _ filter: SampleFilter, of type: SampleType, _ canonical: HealthUnit?, path: String
+    ) throws(StoreError) {
+        guard let canonical else { return }
         guard let other = filter.units.first(where: { !$0.isCompatible(with: canonical) }) else { return }
         throw StoreError(
             .unsuitableQuery, path: path,

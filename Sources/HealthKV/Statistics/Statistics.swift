@@ -67,7 +67,7 @@ public struct StatisticsCollection: Sendable, RandomAccessCollection {
     public let unit: HealthUnit?
     let aggregation: SampleType.Aggregation
     /// How values of the type combine.
-    private let combination: TypeDefinition.Combination?
+    let combination: TypeDefinition.Combination?
     let borders: BucketBorders
     var cells: [StatisticsCell]
     /// Time-weighted means, if the query asked for them.
@@ -78,13 +78,14 @@ public struct StatisticsCollection: Sendable, RandomAccessCollection {
     private let buckets: [Int32]?
 
     init(
-        type: SampleType, unit: HealthUnit?, aggregation: SampleType.Aggregation, borders: BucketBorders,
-        cells: [StatisticsCell], means: [Double]? = nil, fills: Bool
+        type: SampleType, unit: HealthUnit?, aggregation: SampleType.Aggregation,
+        combination: TypeDefinition.Combination?, borders: BucketBorders, cells: [StatisticsCell],
+        means: [Double]? = nil, fills: Bool
     ) {
         self.type = type
         self.unit = unit
         self.aggregation = aggregation
-        combination = type.combination
+        self.combination = combination
         self.borders = borders
         self.cells = cells
         self.means = means

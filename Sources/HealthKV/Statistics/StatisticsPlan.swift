@@ -17,6 +17,7 @@ struct StatisticsPlan {
     let unit: HealthUnit?
     /// The unit of the type in this store; `nil` if it has none.
     private let canonical: HealthUnit?
+    private let combination: TypeDefinition.Combination?
     let borders: BucketBorders
     let from: Instant
     let to: Instant
@@ -44,7 +45,7 @@ struct StatisticsPlan {
         self.separately = separately
         let path = snapshot.context.path
         type = try NameTable.askedNumber(of: query.type, in: snapshot)
-        canonical = snapshot.unit(of: query.type)
+        (canonical, combination) = (snapshot.unit(of: query.type), snapshot.combination(of: query.type))
         aggregation = try StatisticsPlan.aggregation(of: query, snapshot.aggregation(of: query.type), path)
         unit = try StatisticsPlan.unit(of: query, canonical, path)
         cumulative = query.options as? CumulativeOptions ?? CumulativeOptions()
@@ -262,7 +263,7 @@ struct StatisticsPlan {
     func collection(_ answer: Answer, source: Int) -> StatisticsCollection {
         let places = Swift.stride(from: source, to: answer.cells.count, by: stride)
         return StatisticsCollection(
-            type: query.type, unit: answer.unit, aggregation: aggregation, borders: borders,
+            type: query.type, unit: answer.unit, aggregation: aggregation, combination: combination, borders: borders,
             cells: stride == 1 ? answer.cells : places.map { answer.cells[$0] },
             means: stride == 1 ? answer.means : answer.means.map { means in places.map { means[$0] } },
             fills: query.fillsEmptyBuckets)

@@ -132,7 +132,7 @@ extension SampleReading where Self: ~Copyable {
         let found = try statistics(query)
         if let only = found.first { return only }
         let empty = StatisticsCollection(
-            type: type, unit: found.unit, aggregation: found.aggregation,
+            type: type, unit: found.unit, aggregation: found.aggregation, combination: found.combination,
             borders: BucketBorders(emptyAt: from), cells: [StatisticsCell()], fills: true)
         return empty[0]
     }

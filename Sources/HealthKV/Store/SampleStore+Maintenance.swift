@@ -54,8 +54,10 @@ extension SampleStore {
     /// - Throws: `ModelError` if the definition is not suitable, ``StoreError`` if it does not fit what is stored.
     @discardableResult
     public func define(_ definition: TypeDefinition) throws -> SampleType {
-        let isKnown = try blockingRead { try $0.definitions().contains(definition) }
-        if !isKnown { try write { try Defining.define(definition, in: &$0) } }
+        let known = try blockingRead { try $0.definitions() }.first { $0.identifier == definition.identifier }
+        // What the store itself says of the type comes first.
+        if known?.means(the: definition) ?? true { try Defining.refuseContradiction(definition, path: path) }
+        if known != definition { try write { try Defining.define(definition, in: &$0) } }
         // Another store may have brought another range or name meanwhile.
         DefinedTypes.learn([definition])
         return definition.type

@@ -56,15 +56,15 @@ enum DefinitionTable {
         let lower = Double(bitPattern: try record.read(UInt64.self))
         let upper = Double(bitPattern: try record.read(UInt64.self))
         let name = try record.readOptionalText()
-        guard let unit = try? HealthUnit(symbol: symbol), let combination = TypeDefinition.Combination(number: number),
-            !hasRange || lower <= upper
-        else { throw FormatError(.invalid, "definition of a type") }
-        let definition = TypeDefinition(
-            identifier, unit: unit, combining: combination, range: hasRange ? lower...upper : nil, name: name)
-        do throws(ModelError) { try definition.validate() } catch {
+        // A later release may know further units and ways to combine.
+        guard let unit = try? HealthUnit(symbol: symbol), let combination = TypeDefinition.Combination(number: number)
+        else { throw FormatError(.unknown, "definition of a type") }
+        guard !identifier.isEmpty, identifier.utf8.count <= TypeDefinition.textLimit, !hasRange || lower <= upper else {
             throw FormatError(.invalid, "definition of a type")
         }
-        return definition
+        // The rules for new definitions do not count here: the catalog of a later release may have the type.
+        return TypeDefinition(
+            identifier, unit: unit, combining: combination, range: hasRange ? lower...upper : nil, name: name)
     }
 
     /// Returns the mark of definitions; 0 without any.

@@ -36,6 +36,12 @@ public struct Snapshot: ~Escapable {
         type.catalogUnit ?? held.state.definitions[type.identifier]?.unit
     }
 
+    /// How values of a type become one number in this store.
+    func combination(of type: SampleType) -> TypeDefinition.Combination? {
+        if let aggregation = type.catalogAggregation { return aggregation == .cumulative ? .sum : .mean }
+        return held.state.definitions[type.identifier]?.combination
+    }
+
     /// How values of a type combine in this store.
     func aggregation(of type: SampleType) -> SampleType.Aggregation? {
         type.catalogAggregation ?? held.state.definitions[type.identifier]?.combination.aggregation

@@ -192,6 +192,9 @@ extension StoreError {
         (wrap(error, path: "") as? StoreError)?.code == .damaged
     }
 
+    /// Whether an error says that the units of a type cannot be brought to one.
+    static func isOfMixedUnits(_ error: any Error) -> Bool { (error as? StoreError)?.code == .mixedUnits }
+
     /// Whether an error of any layer says that there is no room for what was to be written.
     static func isFull(_ error: any Error) -> Bool { (wrap(error, path: "") as? StoreError)?.code == .full }
 

@@ -19,17 +19,20 @@ enum Defining {
         }
         let number = try NameTable.number(of: definition.type, in: txn.snapshot)
         if let number, known == nil { try checkUnits(of: number, definition, in: txn) }
-        if DefinedTypes.contradict(definition) {
-            throw StoreError(
-                .conflictingTypes, path: path,
-                "\(definition.identifier) has another unit, or combines otherwise, in another store of this process")
-        }
         txn.state.definitions[definition.identifier] = definition
         txn.state.header.definitions = DefinitionTable.mark(of: DefinitionTable.fields(txn.state.definitions))
         txn.state.changesDefinitions = true
         txn.state.isChanged = true
         // No summaries were kept of a type without a definition.
         if let number, known == nil { try PriorityTable.markAllStale(number, in: &txn) }
+    }
+
+    /// Throws if another store of the process defines the type otherwise.
+    static func refuseContradiction(_ definition: TypeDefinition, path: String) throws(StoreError) {
+        guard DefinedTypes.contradict(definition) else { return }
+        throw StoreError(
+            .conflictingTypes, path: path,
+            "\(definition.identifier) has another unit, or combines otherwise, in another store of this process")
     }
 
     /// Throws if the store has samples of a type in units that its definition cannot convert.

@@ -18,9 +18,9 @@ private struct SummaryPass {
 /// Updates the summaries. A write only marks the hours that it touched; steps of bounded length recompute them from
 /// samples, so that sums never drift. Until then these hours are read from samples.
 enum SummaryUpkeep {
-    /// Recomputes stale hours until about `limit` samples were read. If samples of a type are damaged, its hours stay
-    /// stale and are answered from samples. This is an error only if nothing else was left to do, so that it does not
-    /// affect other types.
+    /// Recomputes stale hours until about `limit` samples were read. If samples of a type are damaged, or in units that
+    /// do not fit its definition, its hours stay stale and are answered from samples. This is an error only if nothing
+    /// else was left to do, so that it does not affect other types.
     static func refreshSummaries(rows limit: Int, in txn: inout WriteTransaction) throws {
         var left = limit
         var (passed, damage): (UInt32?, (any Error)?) = (nil, nil)
@@ -29,7 +29,7 @@ enum SummaryUpkeep {
             do {
                 try refreshSummaries(type, hours, rows: &left, in: &txn)
                 isAnyDone = true
-            } catch  where StoreError.isDamage(error) {
+            } catch  where StoreError.isDamage(error) || StoreError.isOfMixedUnits(error) {
                 (passed, damage) = (type, error)
             }
         }

@@ -212,10 +212,19 @@ extension WriteTransaction {
         return try whole { try Saving.store(sample, rule: .local, in: &$0) }
     }
 
-    /// Throws if a value lies outside the range that the store defines for its type.
-    func checkRange(of sample: Sample) throws(ModelError) {
+    /// Saves a sample that came from elsewhere, whatever value it has.
+    package mutating func take(_ sample: Sample) throws -> SaveOutcome {
+        try whole { try Saving.store(sample, rule: .local, in: &$0) }
+    }
+
+    /// Throws if a new value lies outside the range that the store defines for its type. A value that was there before
+    /// may stay, under another note or in another group.
+    func checkRange(of sample: Sample) throws {
         if state.definitions.isEmpty { return }
-        try state.definitions[sample.type.identifier]?.validate(sample.quantity)
+        guard let definition = state.definitions[sample.type.identifier] else { return }
+        do { try definition.validate(sample.quantity) } catch {
+            guard try self.sample(id: sample.id)?.quantity == sample.quantity else { throw error }
+        }
     }
 
     /// Saves a sample as ``save(_:)-(Sample)`` does, and throws ``StoreError/Code/notStored`` if nothing was stored

@@ -16,7 +16,7 @@ extension PageApplier {
         else { return }
         var sample = addition.sample
         (sample.origin, sample.version) = (.imported, held.versionBeneath)
-        guard try txn.save(sample) == .replaced else { return }
+        guard try txn.take(sample) == .replaced else { return }
         report.imported += 1
         report.unchanged -= 1
     }
@@ -52,7 +52,7 @@ extension PageApplier {
         var sample = addition.sample
         (sample.id, sample.origin) = (link.sample, .imported)
         sample.version = Sample.version(after: deleted.version)
-        guard try txn.save(sample) == .inserted else { return }
+        guard try txn.take(sample) == .inserted else { return }
         try txn.removeLink(link)
         try self.link(addition, in: &txn)
         if link.version == PeerLink.presumedGone { try layBack(link.sample, in: &txn) }

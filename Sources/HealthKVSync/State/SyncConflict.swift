@@ -46,7 +46,7 @@ extension WriteTransaction {
         let deleted = try deletedSample(id: sample.id)?.version ?? 0
         sample.version = Sample.version(after: max(sample.version, held, deleted))
         sample.modified = nil
-        let outcome = try save(sample)
+        let outcome = try take(sample)
         // The databases that deleted an import need not show it again: without this mark, it would be presumed gone.
         if sample.origin == .imported, outcome == .inserted {
             for name in try databases() { try setLink(.received(sample.id, by: name)) }

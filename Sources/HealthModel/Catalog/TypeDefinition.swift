@@ -22,8 +22,8 @@ public struct TypeDefinition: Sendable, Hashable {
         case latest
     }
 
-    /// The type's name in the store, in exports and at peers: letters, digits, dots, hyphens and underscores. Begin it
-    /// as the app's bundle identifier begins, so that it is nobody else's.
+    /// The type's name in the store, in exports and at peers: letters, digits, hyphens and underscores, with a dot.
+    /// Begin it as the app's bundle identifier begins, so that it is nobody else's.
     public let identifier: String
     /// The unit of statistics. Samples may be in any unit of the same dimension.
     public let unit: HealthUnit
@@ -61,7 +61,7 @@ extension TypeDefinition.Combination {
 
 extension TypeDefinition {
     /// The maximum length of an identifier, and of a name in bytes.
-    private static let textLimit = 255
+    package static let textLimit = 255
 
     /// Checks that the definition can be stored.
     public func validate() throws(ModelError) {
@@ -72,8 +72,9 @@ extension TypeDefinition {
             default: false
             }
         }
-        guard isPlain, (1...TypeDefinition.textLimit).contains(identifier.utf8.count) else {
-            throw .unsuitableDefinition("its identifier is not 1 to 255 letters, digits, dots, hyphens and underscores")
+        guard isPlain, identifier.contains("."), identifier.utf8.count <= TypeDefinition.textLimit else {
+            throw .unsuitableDefinition(
+                "its identifier is not at most 255 letters, digits, hyphens and underscores with a dot, as app.mood")
         }
         guard !identifier.hasPrefix("HK"), type.catalogNumber == nil else {
             throw .unsuitableDefinition("the identifier \(identifier) belongs to HealthKit")
@@ -195,7 +196,9 @@ package enum DefinedTypes {
 extension SampleType {
     /// What an app has defined for the type, in a store that this process has opened; `nil` for a type of the catalog,
     /// and for one that nobody defined.
-    public var definition: TypeDefinition? { DefinedTypes.definition(of: identifier) }
+    public var definition: TypeDefinition? {
+        SampleType.entry(identifier) == nil ? DefinedTypes.definition(of: identifier) : nil
+    }
 
     /// How values become the one number of a day: sums of cumulative types, means of other ones, or as it was defined.
     /// `nil` for a type that is neither in the catalog nor defined.

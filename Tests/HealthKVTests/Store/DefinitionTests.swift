@@ -74,6 +74,7 @@ import Testing
             try store.save(Self.sample(type, 4, .count, at: .day(7)))
             let unsuitable = [
                 TypeDefinition("", unit: .count, combining: .sum),
+                TypeDefinition("mood", unit: .count, combining: .sum),
                 TypeDefinition("app mood", unit: .count, combining: .sum),
                 TypeDefinition("app.müde", unit: .count, combining: .sum),
                 TypeDefinition("stepCount", unit: .count, combining: .sum),
@@ -133,6 +134,12 @@ import Testing
             let member = Self.sample(type, 7, .count, at: .day(3))
             expectError(.invalidSample) { try store.write { try $0.save(group: "g", [member]) } }
             #expect(try store.read { try $0.sample(id: old.id) }?.quantity.value == 8)
+            // A note on an old value is no new value.
+            var noted = old
+            noted.metadata["note"] = .string("before")
+            try store.save(noted)
+            noted.quantity.value = 7
+            expectError(.invalidSample) { [noted] in try store.save(noted) }
             #expect(try store.write { try $0.undelete(id: other.id) }?.quantity.value == 9)
             #expect(try Self.days(type, store).map(\.value) == [8, 9])
         }
@@ -176,11 +183,15 @@ import Testing
             for _ in 0..<2 {
                 #expect(try other.read { try $0.statistics(of: type) }.sum == 2)
                 #expect(try store.read { try $0.statistics(of: type) }.latestValue == 4)
+                #expect(try other.read { try $0.statistics(of: type) }.value == 2)
+                #expect(try store.read { try $0.statistics(of: type) }.value == 4)
                 while try other.maintain() {}
                 while try store.maintain() {}
             }
-            expectError(.conflictingTypes) {
-                try other.define(TypeDefinition("app.differing", unit: .gram, combining: .sum, name: "Grams"))
+            for name in [nil, "Grams"] {
+                expectError(.conflictingTypes) {
+                    try other.define(TypeDefinition("app.differing", unit: .gram, combining: .sum, name: name))
+                }
             }
             try other.close()
         }
@@ -303,5 +314,23 @@ import Testing
             defer { try? store.close() }
             return try store.read { try $0.definitions() }
         }
+    }
+
+    @Test("A sample in a unit that does not fit, as one that was under way when its type was defined, stops no upkeep")
+    func unfitting() throws {
+        var options = SampleStore.Options()
+        options.limits.thinSamples = 0
+        let store = try SampleStore.temporary(options: options)
+        let type = SampleType("app.unfitting")
+        try store.define(TypeDefinition("app.unfitting", unit: .gram, combining: .sum))
+        #expect(try store.read { try $0.definitions() }.count == 1)
+        DefinedTypes.forget("app.unfitting")
+        try store.save(Self.sample(type, 3, .count, at: .day(0)))
+        try store.save(Self.sample(.stepCount, 5, .count, at: .day(0)))
+        // Nothing but that type is left, which is told.
+        expectError(.mixedUnits) { while try store.maintain() {} }
+        #expect(try store.read { try $0.statistics(of: .stepCount) }.sum == 5)
+        expectError(.mixedUnits) { try store.read { try $0.statistics(of: type) } }
+        try store.close()
     }
 }
