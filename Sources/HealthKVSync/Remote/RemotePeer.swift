@@ -112,8 +112,8 @@ public struct RemotePeer: RecordPeer {
             return operations.map { _ in error.outcome }
         case .failure(let error):
             search.hasBegun = true
-            guard operations.count == 1 else { break }
-            return [await refuse(operations, error, &search)]
+            guard operations.count < 2 else { break }
+            return operations.isEmpty ? [] : [await refuse(operations, error, &search)]
         }
         let middle = operations.startIndex + operations.count / 2
         let first = await push(operations[..<middle], &search)

@@ -298,6 +298,10 @@ struct RemotePeerTests {
         push.cancel()
         let outcomes = await push.value
         #expect(sent.withLock { $0 } == 1)
+        let nothing = RemotePeer(id: "server") { _, _ in
+            Data(#"{"failure":{"code":"invalid","detail":"unreadable"}}"#.utf8)
+        }
+        #expect(await nothing.push([]).isEmpty)
         #expect(outcomes.count == 8 && outcomes.allSatisfy { if case .failed = $0 { true } else { false } })
     }
 
