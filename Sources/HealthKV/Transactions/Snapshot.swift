@@ -31,7 +31,7 @@ public struct Snapshot: ~Escapable {
     var header: StoreHeader { context.state.header }
 
     /// The unit of a type in this store: that of the catalog, or of its definition here. Another store of the process
-    /// may define the type otherwise. Whoever observes a read looks at all definitions.
+    /// may define the type otherwise. An observed read need not note this: it compares the mark of all definitions.
     func unit(of type: SampleType) -> HealthUnit? {
         type.catalogUnit ?? held.state.definitions[type.identifier]?.unit
     }

@@ -44,7 +44,8 @@ enum Defining {
         for unit in units where !unit.isCompatible(with: definition.unit) {
             throw StoreError(
                 .invalidArgument, path: txn.context.path,
-                "The store has samples of \(definition.identifier) in \(unit), which \(definition.unit) cannot express. "
+                "The store has samples of \(definition.identifier) in \(unit), "
+                    + "which \(definition.unit) cannot express. "
                     + "Define the type in a unit of the same dimension, or delete these samples")
         }
     }
