@@ -281,11 +281,9 @@ struct SalvagedTables {
 
     /// Takes the definitions of types from where they can be read: every transaction needs those that the header marks.
     private func takeDefinitions(_ header: inout StoreHeader, in transaction: inout LMDB.WriteTransaction) throws {
-        let marked = try? DefinitionTable.load(header, transaction.view, tables)
         // A header that was lost, or is of an older state, marks none.
-        let isMarked = header.definitions != 0 && marked != nil
-        let found = isMarked ? marked ?? [:] : DefinitionTable.found(transaction.view, tables)
-        let fields = DefinitionTable.fields(found)
+        let marked = header.definitions == 0 ? nil : try? DefinitionTable.load(header, transaction.view, tables)
+        let fields = DefinitionTable.fields(marked ?? DefinitionTable.found(transaction.view, tables))
         header.definitions = DefinitionTable.mark(of: fields)
         guard !fields.isEmpty else { return }
         let value = DefinitionTable.value(fields, stamp: header.stamp)

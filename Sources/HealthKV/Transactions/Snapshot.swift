@@ -43,9 +43,7 @@ public struct Snapshot: ~Escapable {
     }
 
     /// How values of a type combine in this store.
-    func aggregation(of type: SampleType) -> SampleType.Aggregation? {
-        type.catalogAggregation ?? held.state.definitions[type.identifier]?.combination.aggregation
-    }
+    func aggregation(of type: SampleType) -> SampleType.Aggregation? { combination(of: type)?.aggregation }
 
     func damaged(_ what: Damage) -> StoreError {
         StoreError(.damaged, path: path, "The store is damaged: \(what.rawValue)")

@@ -57,8 +57,8 @@ import Testing
         try bench.finish()
     }
 
-    @Test("An own sample that was presumed gone lives again after the peer was disconnected and enabled again")
-    func ownPresumedGoneAndReconnected() async throws {
+    /// A peer that forgot an own sample, which two comparisons then missed, and that was disconnected.
+    private func presumedGoneAndDisconnected() async throws -> (bench: Bench, entry: MemoryHealth.Entry) {
         let (bench, _) = try await Bench.withOneWeight()
         try await bench.sync()
         let entry = try #require(bench.health.live.first)
@@ -66,6 +66,12 @@ import Testing
         for _ in 0..<2 { try await bench.engine.reconcile(bench.peer) }
         #expect(try bench.weights.isEmpty)
         try await bench.engine.disconnect(bench.peer)
+        return (bench, entry)
+    }
+
+    @Test("An own sample that was presumed gone lives again after the peer was disconnected and enabled again")
+    func ownPresumedGoneAndReconnected() async throws {
+        let (bench, entry) = try await presumedGoneAndDisconnected()
         bench.health.bringBack(entry)
         try await bench.engine.enable(bench.peer)
         for _ in 0..<2 { try await bench.sync() }
@@ -78,13 +84,7 @@ import Testing
     @Test(
         "An own sample that was presumed gone, and that the user restored while the peer was disconnected, goes to it")
     func restoredWhileDisconnected() async throws {
-        let (bench, _) = try await Bench.withOneWeight()
-        try await bench.sync()
-        let entry = try #require(bench.health.live.first)
-        bench.health.forget(entry.sample.id)
-        for _ in 0..<2 { try await bench.engine.reconcile(bench.peer) }
-        #expect(try bench.weights.isEmpty)
-        try await bench.engine.disconnect(bench.peer)
+        let (bench, _) = try await presumedGoneAndDisconnected()
         try bench.write { txn in
             let conflict = try #require(try txn.conflicts().first { $0.event == .presumedGone })
             _ = try txn.restore(conflict)
