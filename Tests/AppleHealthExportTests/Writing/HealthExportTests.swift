@@ -298,14 +298,14 @@ struct HealthExportTests {
             RankedSource(SourceIdentity(name: "Scale \"<1>\"")),
             RankedSource(SourceIdentity(bundle: "com.example.a", name: "A"), isUserEntered: true),
         ]
-        let mood = SampleType("org.example.mood")
+        let mood = SampleType("org.example.energy-level")
         try bench.store.write { transaction in
             try transaction.setPriority(order, of: .bodyMass)
             try transaction.setPriority([order[1]], of: mood)
         }
         try bench.store.setShadowing(of: .bodyMass, false)
         try bench.store.setShadowing(of: .stepCount, true)
-        let definition = TypeDefinition("org.example.mood", unit: .count, combining: .mean, range: 0...10)
+        let definition = TypeDefinition("org.example.energy-level", unit: .count, combining: .mean, range: 0...10)
         try bench.store.define(definition)
         var exact = HealthExport()
         exact.isExact = true
