@@ -37,6 +37,10 @@ public struct StoredRow: Sendable, Equatable {
         /// disk.
         public static let derivedID = Flags(rawValue: 0x100)
 
+        /// Without the general algebra of sets, which a debug build calls through witnesses.
+        @inlinable
+        public func contains(_ flags: Flags) -> Bool { rawValue & flags.rawValue == flags.rawValue }
+
         static let stored = Flags(rawValue: 0xFF)
         static let known = Flags(rawValue: 0x0F)
     }

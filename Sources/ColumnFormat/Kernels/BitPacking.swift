@@ -29,7 +29,7 @@ enum BitPacking {
         guard width > 0 else { return }
         let start = bytes.count
         let count = byteCount(words: words.count, width: width)
-        bytes.append(contentsOf: repeatElement(0, count: count + slack))
+        bytes.append(zeros: count + slack)
         let mask = mask(width)
         // Safe: the last store begins before start + count and ends within the eight bytes of slack appended above.
         unsafe bytes.withUnsafeMutableBytes { buffer in

@@ -179,6 +179,7 @@ struct ChunkCheck {
             }
             return
         }
+        var priorities: PriorityRecord?
         var index = 0
         while index < rows.count {
             var end = index + 1
@@ -191,7 +192,9 @@ struct ChunkCheck {
                 : Array(rows[index..<end])
             if let shown = group?.count(where: { !$0.isShadowed }), shown != 1 {
                 log.add(.shadowWrong, .chunks, "a time of \(CheckLog.name(lane.type)) shows \(shown) samples")
-            } else if let group, try ShadowMarks.winner(of: group, lane.type, in: snapshot)?.isShadowed == true {
+            } else if let group,
+                try ShadowMarks.winner(of: group, lane.type, &priorities, in: snapshot)?.isShadowed == true
+            {
                 log.add(
                     .shadowWrong, .chunks,
                     "a time of \(CheckLog.name(lane.type)) shows another sample than the one that wins")

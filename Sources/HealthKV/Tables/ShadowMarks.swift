@@ -63,13 +63,14 @@ enum ShadowMarks {
         _ lane: Lane, _ rows: inout [StoredRow], _ bounds: ChunkBounds, in txn: inout WriteTransaction
     ) throws {
         let ends = [bounds.key.lower, bounds.upper].map { (start: $0.start, end: $0.end) }
+        var priorities: PriorityRecord?
         var from = 0
         while from < rows.count {
             var to = from + 1
             while to < rows.count, rows[to].start == rows[from].start, rows[to].end == rows[from].end { to += 1 }
             let time = (start: rows[from].start, end: rows[from].end)
             if to - from > 1 || rows[from].isShadowed, time != ends[0], time != ends[1] {
-                let winner = try ShadowMarks.winner(of: rows[from..<to], lane.type, in: txn.snapshot)!.id
+                let winner = try ShadowMarks.winner(of: rows[from..<to], lane.type, &priorities, in: txn.snapshot)!.id
                 for index in from..<to where rows[index].isShadowed != (rows[index].id != winner) {
                     let old = rows[index]
                     rows[index].flags.formSymmetricDifference(.shadowed)
@@ -99,9 +100,10 @@ enum ShadowMarks {
         throws
     {
         var times = times
+        var priorities: PriorityRecord?
         while let time = times.popLast() {
             let rows = try ShadowMarks.rows(lane, start: time.start, end: time.end, in: txn.snapshot)
-            let winner = try ShadowMarks.winner(of: rows, lane.type, in: txn.snapshot)
+            let winner = try ShadowMarks.winner(of: rows, lane.type, &priorities, in: txn.snapshot)
             let changed = rows.compactMap { row -> StoredRow? in
                 let shadowed = row.id != winner?.id
                 guard shadowed != row.isShadowed else { return nil }
@@ -135,21 +137,26 @@ enum ShadowMarks {
         return uncovered
     }
 
-    /// Returns the visible one among rows at the same time; `nil` if there are none.
-    static func winner(of rows: some Collection<StoredRow>, _ type: UInt32, in snapshot: Snapshot) throws -> StoredRow?
-    {
-        guard rows.count > 1 else { return rows.first }
-        let priorities = try PriorityTable.priorities(in: snapshot)
-        return try rows.max { try isLess($0, $1, type, priorities, in: snapshot) }
+    /// Returns the visible one among rows at the same time; `nil` if there are none. Reads the priorities of sources when
+    /// the first two rows that were written at the same time ask for them.
+    static func winner(
+        of rows: some Collection<StoredRow>, _ type: UInt32, _ priorities: inout PriorityRecord?, in snapshot: Snapshot
+    ) throws -> StoredRow? {
+        guard var winner = rows.first else { return nil }
+        for row in rows.dropFirst() where try isLess(winner, row, type, &priorities, in: snapshot) { winner = row }
+        return winner
     }
 
     /// Returns `true` if `left` loses against `right`. Compares the time of writing, which includes the order of a
     /// feed, then the rank of the source, then the id.
     private static func isLess(
-        _ left: StoredRow, _ right: StoredRow, _ type: UInt32, _ priorities: PriorityRecord, in snapshot: Snapshot
+        _ left: StoredRow, _ right: StoredRow, _ type: UInt32, _ priorities: inout PriorityRecord?,
+        in snapshot: Snapshot
     ) throws -> Bool {
         if left.written != right.written { return left.written < right.written }
-        let ranks = (try rank(left, type, priorities, in: snapshot), try rank(right, type, priorities, in: snapshot))
+        let known = try priorities ?? PriorityTable.priorities(in: snapshot)
+        priorities = known
+        let ranks = (try rank(left, type, known, in: snapshot), try rank(right, type, known, in: snapshot))
         if ranks.0 != ranks.1 { return ranks.1 < ranks.0 }
         return left.id < right.id
     }

@@ -57,7 +57,9 @@ extension DayEntry {
         -> StoredRow
     {
         let last = rows[rows.count - 1]
-        guard entry == .lastModified, rows.count > 1, let winner = try ShadowMarks.winner(of: rows, type, in: snapshot)
+        var priorities: PriorityRecord?
+        guard entry == .lastModified, rows.count > 1,
+            let winner = try ShadowMarks.winner(of: rows, type, &priorities, in: snapshot)
         else { return last }
         return rows.last { $0.written == winner.written && $0.start > winner.start } ?? winner
     }
