@@ -11,8 +11,9 @@ import LMDBInC
 extension Environment {
     /// Copies one snapshot to `data.mdb` in an existing folder that has no such file, and waits until the copy is on
     /// the disk. Removes the remains of a failed copy. A compacting copy omits free pages and the remains of deleted
-    /// entries in other pages, and numbers transactions from 1. It fails with `.corrupted` if the file has leaked
-    /// pages. A non-compacting copy waits for the current write transaction to end.
+    /// entries in other pages, and numbers transactions from 1. It fails with `.corrupted` if the file has leaked pages
+    /// or the header of a long value says a wrong number of pages. A non-compacting copy waits for the current write
+    /// transaction to end.
     ///
     /// - Parameter progress: called repeatedly with the bytes copied so far. If it returns `false`, the copy fails with
     ///   `.cancelled`.
@@ -50,9 +51,9 @@ extension Environment {
     }
 
     /// Translates an error code: a compacting copy that finds another number of pages than the meta page reports
-    /// `MDB_INCOMPATIBLE`.
+    /// `MDB_INCOMPATIBLE`, and one of a long value whose header leads it behind the end of the file reports `EFAULT`.
     private func meaning(of code: Int32, _ compacting: Bool) -> Int32 {
-        compacting && code == MDB_INCOMPATIBLE ? MDB_CORRUPTED : code
+        compacting && (code == MDB_INCOMPATIBLE || code == EFAULT) ? MDB_CORRUPTED : code
     }
 
     /// LMDB abandons a copy when a signal interrupts one of its writes; this restarts such a copy a few times.

@@ -26,6 +26,9 @@ public final class JournalFile: @unchecked Sendable {
     /// Distinguishes the file from others on its file system.
     public let inode: UInt64
 
+    /// A file that is longer was not made by a store: it would be read into memory.
+    private static let greatestSize: off_t = 16 << 20
+
     /// Opens the file; `nil` if there is none. Throws if what is there cannot be read, or is no such file: it may hold
     /// what nothing else does.
     public static func open(_ path: String, readOnly: Bool) throws(LMDBError) -> JournalFile? {
@@ -36,7 +39,7 @@ public final class JournalFile: @unchecked Sendable {
         }
         var found = stat()
         guard unsafe fstat(descriptor, &found) == 0, found.st_mode & S_IFMT == S_IFREG, found.st_size >= 4_096,
-            found.st_size <= 1 << 30
+            found.st_size <= greatestSize
         else {
             close(descriptor)
             throw LMDBError(.init(rawValue: EINVAL), operation: "open", path: path)

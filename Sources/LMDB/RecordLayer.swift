@@ -25,6 +25,8 @@ public final class RecordLayer: @unchecked Sendable {
     private var ownsMemory = true
     /// The changes since ``startLog()``, in their order.
     private var log: [Logged] = unsafe []
+    /// The changes that ``together(_:)`` collects.
+    private var batch: [Batched]?
     /// The bytes of the keys and values of all changes since ``startLog()``.
     private(set) public var loggedBytes = 0
 
@@ -52,6 +54,14 @@ public final class RecordLayer: @unchecked Sendable {
     private struct Logged {
         let table: Table
         let entry: Entry
+    }
+
+    @unsafe
+    private struct Batched {
+        let table: Table
+        let entry: Entry
+        /// Whether the record is removed, and the table beneath has none either.
+        let isGone: Bool
     }
 
     public init() {}
@@ -187,7 +197,9 @@ extension RecordLayer {
     /// - Parameter isInTable: whether the table beneath has the record, so that it must be hidden.
     public func remove(_ table: Table, key: RawSpan, isInTable: Bool) {
         let entry = unsafe made(key, valueCount: -1) { _ in }
-        if isInTable {
+        if unsafe batch != nil {
+            unsafe batch!.append(Batched(table: table, entry: entry, isGone: !isInTable))
+        } else if isInTable {
             unsafe set(table, entry)
         } else if covers(table) {
             let number = Int(table.dbi)
@@ -201,7 +213,63 @@ extension RecordLayer {
         unsafe note(table, entry)
     }
 
+    /// Makes the changes of `body` together at its end. One by one, each moves all records behind it, which takes
+    /// minutes for a forged file with very many. Until the end the layer shows none of them.
+    public func together<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) {
+        unsafe batch = []
+        defer { unsafe batch = nil }
+        try body()
+        let changes = unsafe batch ?? []
+        // The last one of the changes of a key counts.
+        let order = unsafe changes.indices.sorted { left, right in
+            let (one, other) = unsafe (changes[left], changes[right])
+            if unsafe one.table.dbi != other.table.dbi { return unsafe one.table.dbi < other.table.dbi }
+            let order = unsafe RecordLayer.order(one.entry, other.entry.keyBytes, other.entry.prefix)
+            return order == 0 ? left < right : order < 0
+        }
+        var start = 0
+        while start < order.count {
+            let table = unsafe changes[order[start]].table
+            var end = start
+            while end < order.count, unsafe changes[order[end]].table.dbi == table.dbi { end += 1 }
+            let sorted = unsafe order[start..<end].map { unsafe changes[$0] }
+            unsafe merge(sorted, into: table)
+            start = end
+        }
+    }
+
+    private func merge(_ changes: [Batched], into table: Table) {
+        let number = Int(table.dbi)
+        while unsafe tables.count <= number { unsafe tables.append([]) }
+        let old = unsafe tables[number]
+        var merged: [Entry] = unsafe []
+        var place = 0
+        for index in unsafe changes.indices {
+            let change = unsafe changes[index]
+            let key = unsafe change.entry.keyBytes
+            if unsafe index + 1 < changes.count,
+                unsafe RecordLayer.order(changes[index + 1].entry, key, change.entry.prefix) == 0
+            {
+                continue
+            }
+            while unsafe place < old.count, unsafe RecordLayer.order(old[place], key, change.entry.prefix) < 0 {
+                unsafe merged.append(old[place])
+                place += 1
+            }
+            if unsafe place < old.count, unsafe RecordLayer.order(old[place], key, change.entry.prefix) == 0 {
+                place += 1
+            }
+            if unsafe !change.isGone { unsafe merged.append(change.entry) }
+        }
+        unsafe merged.append(contentsOf: old[place...])
+        unsafe tables[number] = merged
+    }
+
     private func set(_ table: Table, _ entry: Entry) {
+        if unsafe batch != nil {
+            unsafe batch!.append(Batched(table: table, entry: entry, isGone: false))
+            return
+        }
         let number = Int(table.dbi)
         while unsafe tables.count <= number { unsafe tables.append([]) }
         let index = unsafe RecordLayer.lowerBound(tables[number], entry.keyBytes)

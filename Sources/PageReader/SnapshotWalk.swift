@@ -4,7 +4,7 @@
 /// LMDB may follow a pointer.
 ///
 /// The walk reads branch and leaf pages but not long values: it only checks that their pages lie in the file and have
-/// no other owner.
+/// no other owner, and if asked, what their first pages say.
 public struct SnapshotWalk {
     /// The options of a walk.
     public struct Options: Sendable {
@@ -12,6 +12,9 @@ public struct SnapshotWalk {
         public var stopsAtFirst = false
         /// Also read the page headers of long values.
         public var readsOverflowHeaders = false
+        /// Also read the page headers of long values, but only report what is wrong in them: a value is visited in any
+        /// case, and has the pages that its length needs. What this finds is of the kind `overflowPages`.
+        public var reportsOverflowHeaders = false
         /// The maximum number of findings to list; further findings are only counted.
         public var limit = 1_000
         /// The maximum number of holes to list.
@@ -250,6 +253,8 @@ private struct TreeCount {
     var branchPages: UInt64 = 0
     var leafPages: UInt64 = 0
     var overflowPages: UInt64 = 0
+    /// The overflow pages by the headers of long values, where these are only reported.
+    var headerPages: UInt64 = 0
     var entries: UInt64 = 0
 }
 
@@ -280,10 +285,15 @@ extension SnapshotWalk {
         guard pagesAgree, longAgree, count.entries == record.entries else {
             return add(.treeShape, nil, name, "the tree has other numbers of pages or entries than its record says")
         }
+        if reportsHeaders(of: name), count.headerPages != record.overflowPages {
+            add(.overflowPages, nil, name, "the values have other numbers of pages than the record of the tree says")
+        }
         sparePages &+= record.overflowPages - count.overflowPages
     }
 
     private func readsHeaders(of name: String) -> Bool { options.readsOverflowHeaders || name == Tree.freeName }
+
+    private func reportsHeaders(of name: String) -> Bool { options.reportsOverflowHeaders && !readsHeaders(of: name) }
 
     private mutating func descend(
         _ place: TreePlace, _ name: String, _ record: TreeRecord, _ count: inout TreeCount,
@@ -456,18 +466,14 @@ extension SnapshotWalk {
             return false
         }
         guard case .overflow(let first) = entry.place else { return true }
-        let needed = self.pages(for: entry.valueSize)
+        let needed = pages(for: entry.valueSize)
         var run = needed
         if readsHeaders(of: name), first >= 2, first < filePages {
-            guard let pages = overflowRun(at: first, name) else { return false }
-            guard pages >= needed, pages <= self.pages(for: Int(UInt32.max)) else {
-                let complaint = pages < needed ? "too few" : "more than any value needs"
-                add(.overflowPages, first, name, "the pages of a value are \(complaint)")
-                return false
-            }
+            guard let pages = overflowRun(at: first, needed, name) else { return false }
             run = pages
         }
         guard claim(first, count: run, name) else { return false }
+        if reportsHeaders(of: name) { count.headerPages += overflowRun(at: first, needed, name) ?? needed }
         onPage?(
             PageUse(
                 number: first, count: run, table: name, kind: .overflow, level: place.level, entries: 1,
@@ -480,8 +486,9 @@ extension SnapshotWalk {
         UInt64((NodePage.header + max(1, valueSize) - 1) / meta.pageSize + 1)
     }
 
-    /// Returns the page count in the header of a long value's first page.
-    private mutating func overflowRun(at first: UInt64, _ name: String) -> UInt64? {
+    /// Returns the page count in the header of a long value's first page. If that header is wrong, adds a finding and
+    /// returns `nil`.
+    private mutating func overflowRun(at first: UInt64, _ needed: UInt64, _ name: String) -> UInt64? {
         var header = [UInt8](repeating: 0, count: NodePage.header)
         do {
             try file.read(at: first * UInt64(meta.pageSize), into: &header)
@@ -493,6 +500,12 @@ extension SnapshotWalk {
             add(.overflowPages, first, name, "the page does not begin a long value")
             return nil
         }
-        return UInt64(header.u32(12))
+        let pages = UInt64(header.u32(12))
+        guard pages >= needed, pages <= self.pages(for: Int(UInt32.max)) else {
+            let complaint = pages < needed ? "too few" : "more than any value needs"
+            add(.overflowPages, first, name, "the pages of a value are \(complaint)")
+            return nil
+        }
+        return pages
     }
 }

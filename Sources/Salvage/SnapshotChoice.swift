@@ -49,7 +49,7 @@ struct SnapshotChoice {
         }
         guard !hasMeta, let found = survey?.meta else { return }
         isReloaded =
-            ofMeta.map { $0.meta.main.root == found.main.root && $0.walk.findings.isEmpty } ?? false
+            ofMeta.map { $0.meta.main.root == found.main.root && $0.hasSoundTrees } ?? false
             && search.snapshots.allSatisfy { $0.transaction <= found.transaction }
         let newest = max(search.snapshots.first?.transaction ?? 0, known)
         if isReloaded {

@@ -26,6 +26,8 @@ struct TreeSurvey {
         self.meta = meta
         var options = SnapshotWalk.Options()
         options.holeLimit = .max
+        // The length of a value stands in its entry, too. So a wrong header loses nothing, but the file is not sound.
+        options.reportsOverflowHeaders = true
         var (damaged, facts): ([FoundValue], HeaderFacts?) = ([], nil)
         var (found, last): ([TableCode: Int], CommitStamp) = ([:], lastCommit)
         var (sum, lies): (UInt64, Set<UInt64>) = (0, [])
@@ -101,6 +103,11 @@ struct TreeSurvey {
     /// Whether everything that the snapshot held is there.
     var isWhole: Bool {
         holes.isEmpty && damaged.allSatisfy(\.isWhole) && isOfOneState && facts?.transaction == meta.transaction
+    }
+
+    /// Whether all pages of the trees are sound, whatever the headers of long values say.
+    var hasSoundTrees: Bool {
+        walk.omitted == 0 && walk.findings.allSatisfy { $0.kind == .overflowPages && $0.table != "<free>" }
     }
 
     /// Whether the list of free pages can be relied on: then a page that nothing accounts for is in use.

@@ -216,4 +216,45 @@ struct SnapshotWalkTests {
         #expect(SampleFile.kinds(bytes).contains(.overflowPages))
         #expect(SampleFile.kinds(bytes, readsHeaders: false).isEmpty, "without headers, long values are skipped")
     }
+
+    @Test("A wrong bit in the header of a long value is reported, and all values are visited if that is wanted")
+    func reportedOverflow() throws {
+        let sample = try SampleFile()
+        var used: [Int] = []
+        let whole = PageFile(bytes: sample.bytes)
+        _ = SnapshotWalk(
+            whole, try #require(MetaPages(whole).newest),
+            onPage: { if $0.kind == .overflow, $0.table == "beta" { used.append(Int($0.number)) } },
+            visits: { _ in false }, visit: { _ in })
+        try #require(used.count > 2)
+        func walk(_ bytes: [UInt8]) throws -> (findings: [PageFinding], values: Int, pages: UInt64) {
+            let file = PageFile(bytes: bytes)
+            var options = SnapshotWalk.Options()
+            options.reportsOverflowHeaders = true
+            var count = 0
+            let walk = try SnapshotWalk(
+                file, try #require(MetaPages(file).newest), options: options, visits: { $0 == "beta" }
+            ) { entry in
+                let words = String(decoding: entry.key, as: UTF8.self).split(separator: " ")
+                let number = try #require(Int(words[1]))
+                let value = try entry.value()
+                #expect(value.allSatisfy { $0 == UInt8(number % 251) })
+                count += 1
+            }
+            #expect(walk.holes.isEmpty && walk.unreadPages == 0)
+            return (walk.findings, count, walk.pagesInUse)
+        }
+        let sound = try walk(sample.bytes)
+        #expect(sound.findings == [] && sound.values == sample.statistics["beta"]?.entries)
+        let page = used[used.count / 2]
+        // The number of the page, its flags, and its number of pages; nothing reads the two bytes between.
+        for bit in 0..<128 where bit / 8 != 8 && bit / 8 != 9 {
+            var bytes = sample.bytes
+            bytes[page * SampleFile.pageSize + bit / 8] ^= 1 << UInt8(bit % 8)
+            let found = try walk(bytes)
+            #expect(found.findings.map(\.kind) == [.overflowPages], "page \(page), bit \(bit)")
+            #expect(found.values == sound.values && found.pages == sound.pages, "page \(page), bit \(bit)")
+            #expect(!SampleFile.kinds(bytes).isEmpty, "page \(page), bit \(bit): a strict walk finds it, too")
+        }
+    }
 }

@@ -72,9 +72,11 @@ struct ExportReader {
     /// first element may stand.
     private static func readHead(_ source: inout some ByteSource, _ buffer: inout [UInt8]) throws -> Int {
         while true {
-            if let end = try headEnd(buffer.span) { return end }
+            if let end = try headEnd(buffer.span, isAll: false) { return end }
             let count = try source.read(into: &buffer, atMost: piece)
-            guard count > 0, buffer.count < longestHead + piece else { throw noExport(buffer.span) }
+            if count > 0, buffer.count < longestHead + piece { continue }
+            guard let end = try headEnd(buffer.span, isAll: true) else { throw noExport(buffer.span) }
+            return end
         }
     }
 
@@ -85,21 +87,40 @@ struct ExportReader {
         return .noExport
     }
 
-    /// Returns where the tag of the root ends; `nil` if it is not there yet.
-    private static func headEnd(_ bytes: borrowing Span<UInt8>) throws -> Int? {
-        guard let start = bytes.firstPlace(of: root, from: 0), let end = bytes.firstPlace(of: [0x3E], from: start)
-        else {
-            return nil
+    /// Returns where the tag of the root ends; `nil` if it is not there yet. What stands in a comment is neither the
+    /// root nor a declaration.
+    ///
+    /// - Parameter isAll: whether no more bytes come. Then a comment that does not end is none.
+    private static func headEnd(_ bytes: borrowing Span<UInt8>, isAll: Bool) throws -> Int? {
+        var (place, hasEnds) = (0, true)
+        while let mark = bytes.firstPlace(of: [0x3C], from: place) {
+            place = mark + 1
+            if bytes.matches(entity, at: mark) { throw HealthImportError.entities }
+            if bytes.matches(root, at: mark) { return rootTagEnd(bytes, from: mark + root.count, isAll: isAll) }
+            guard hasEnds, bytes.matches(commentStart, at: mark) else { continue }
+            if let close = bytes.firstPlace(of: commentEnd, from: mark + commentStart.count) {
+                place = close + commentEnd.count
+            } else if isAll {
+                hasEnds = false
+            } else {
+                return nil
+            }
         }
-        // A comment declares nothing.
-        var place = 0
-        while let found = bytes.firstPlace(of: entity, from: place, to: start) {
-            guard let comment = bytes.firstPlace(of: commentStart, from: place, to: found),
-                let close = bytes.firstPlace(of: commentEnd, from: comment, to: start)
-            else { throw HealthImportError.entities }
-            place = close + commentEnd.count
+        return nil
+    }
+
+    /// Returns the place behind the first `>` outside quotes; `nil` if it is not there yet. No value holds a `<`: where
+    /// one comes first, a quote is missing, and the first `>` counts.
+    private static func rootTagEnd(_ bytes: borrowing Span<UInt8>, from start: Int, isAll: Bool) -> Int? {
+        var (place, quote): (Int, UInt8?) = (start, nil)
+        while place < bytes.count, bytes[place] != 0x3C {
+            let byte = bytes[place]
+            if byte == 0x3E, quote == nil { return place + 1 }
+            if byte == quote { quote = nil } else if quote == nil, byte == 0x22 || byte == 0x27 { quote = byte }
+            place += 1
         }
-        return end + 1
+        guard place < bytes.count || isAll else { return nil }
+        return bytes.firstPlace(of: [0x3E], from: start).map { $0 + 1 }
     }
 
     /// Reads all elements that the bytes hold in full.

@@ -100,15 +100,18 @@ extension SampleStore {
 }
 
 extension SampleStore {
-    /// Counts the values of the store in a folder that cannot be read, by reading all of them with ordinary reads.
+    /// Counts what is damaged in the store in a folder, by reading all pages and values with ordinary reads: the
+    /// findings about pages, and the values that cannot be read.
     ///
     /// - Parameter step: Called before each value; an error that it throws ends the search.
-    package static func countUnreadableValues(in folder: String, _ step: () throws -> Void) throws -> Int {
+    package static func countDamage(
+        in folder: String, _ step: () throws -> Void
+    ) throws -> (pages: Int, values: Int) {
         let inspection = try PageInspection(folder: folder, limit: 0)
         var checker = RawCheck(CheckReport(), limit: 0)
         try checker.run(inspection, step)
         if let failure = checker.failure { throw StoreError.unreadable(folder, failure) }
-        return checker.report.omitted
+        return (inspection.findings.count + inspection.omitted, checker.report.omitted)
     }
 }
 

@@ -59,7 +59,7 @@ struct CopyDestination {
         for name in FileSystem.names(in: parent) ?? [] where name.hasPrefix(start) {
             let path = parent + "/" + name
             guard SampleID(canonical: String(name.dropFirst(start.count))) != nil,
-                let names = FileSystem.names(in: path),
+                UnfinishedFolder.isOwn(path), let names = FileSystem.names(in: path),
                 Set(names).isSubset(of: CopyDestination.files), let lock = FolderClaim(path)
             else { continue }
             CopyDestination.remove(path)

@@ -21,7 +21,7 @@ struct ExistingStore {
                 throw StoreError(
                     .damaged, path: path,
                     "The store's header belongs to another transaction than the file's meta page, as in a file that "
-                        + "mdb_load made: load a dump instead")
+                        + "mdb_load made")
             }
             last = found
         }

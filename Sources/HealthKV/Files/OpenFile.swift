@@ -35,9 +35,8 @@ final class OpenFile: Sendable {
     private let reserved = Atomic<Int>(0)
     private let journal = Monitor(SeenJournal())
     private static let lookInterval: Int64 = 10_000_000
-    /// The time up to which this process knows who wrote to the file: it walked the file, or the last write was its
-    /// own. Nanoseconds since 1970.
-    private let knownUntil = Atomic<Int64>(FileSystem.nanosecondsSince1970)
+    /// The file as this process last knew who had written to it: it walked the file, or the last write was its own.
+    private let knownState = Monitor<FileState?>(nil)
     /// Whether another process has written to the file since.
     private let isForeign = Atomic<Bool>(false)
 
@@ -55,11 +54,13 @@ final class OpenFile: Sendable {
         /// Whether this process has committed since it opened the file. The system may have failed to write the frames
         /// that were there before, and then show them until they leave its memory: the first commit moves them.
         var isProved = false
+        /// Whether the file was searched for commits behind the last one.
+        var isSearched = false
 
         mutating func open(_ environment: Environment) throws {
             let isReadOnly = environment.options.readOnly || environment.options.immutable
             let path = StoreFiles.journalPath(in: environment.path)
-            isProved = false
+            (isProved, isSearched) = (false, false)
             do {
                 file = try JournalFile.open(path, readOnly: isReadOnly)
             } catch {
@@ -80,6 +81,7 @@ final class OpenFile: Sendable {
         self.data = data
         self.lock = lock
         self.storeID = storeID
+        noteOwnWrite()
     }
 
     /// Returns `true` if the names in the folder still lead to this file and its lock file. A process that replaces the
@@ -91,11 +93,19 @@ final class OpenFile: Sendable {
         return state.identity == data && FileSystem.identity(of: StoreFiles.lockPath(in: folder)) == lock
     }
 
+    /// Returns `true` if the name of the journal still leads to the file that this process has open, or if it has none.
+    var isJournalInPlace: Bool {
+        guard access == .locked, let file = journalFile else { return true }
+        return FileSystem.identity(of: StoreFiles.journalPath(in: environment.path))?.inode == file.inode
+    }
+
     /// Returns `true` if only this process has written to the file since the file was walked, as far as the file's
-    /// times tell. The writes of others may be just as sound, but nothing has verified them.
+    /// size and times tell. The writes of others may be just as sound, but nothing has verified them.
     func vouches(for state: FileState) -> Bool {
-        state.identity == data && state.modified <= knownUntil.load(ordering: .acquiring)
-            && !isForeign.load(ordering: .relaxed)
+        guard state.identity == data, !isForeign.load(ordering: .relaxed) else { return false }
+        // Not whether it is older: a program that copies over the file may set the time that the original had. Marks
+        // beside the content, such as attributes, change the other time.
+        return knownState.withLock { $0.map { $0.modified == state.modified && $0.size == state.size } ?? false }
     }
 
     /// Returns `true` if the file contains the whole history of an earlier header. The epoch may differ: another
@@ -112,7 +122,10 @@ final class OpenFile: Sendable {
     }
 
     /// Call this after each write of this process; otherwise the write passes for another process's.
-    func noteOwnWrite() { knownUntil.store(FileSystem.nanosecondsSince1970, ordering: .releasing) }
+    func noteOwnWrite() {
+        let state = FileSystem.state(of: StoreFiles.dataPath(in: environment.path))
+        knownState.withLock { $0 = state }
+    }
 
     /// Reserves disk space beyond the file's last page, so that a commit that only deletes does not depend on the free
     /// space that others leave on the disk. Returns `false` if the disk has too little.
@@ -143,11 +156,11 @@ final class OpenFile: Sendable {
     func beginRead() throws -> LMDB.ReadTransaction {
         for attempt in 0... {
             var transaction = try environment.beginRead()
-            let found = try journal(of: transaction.view, transaction: transaction.id)
+            let found = Result { try journal(of: transaction.view, transaction: transaction.id) }
             // Another process may have moved the journal into the tables since the snapshot was taken.
             let last = try environment.lastTransaction
             if last != transaction.id, attempt < OpenFile.attempts { continue }
-            transaction.layer = found.layer
+            transaction.layer = try found.get().layer
             return transaction
         }
         fatalError("the loop ends by returning or throwing")
@@ -162,15 +175,17 @@ final class OpenFile: Sendable {
     ///   - view: a view of the tables, without anything that lies over them.
     ///   - transaction: the number of its snapshot.
     func journal(of view: View, transaction: Int) throws -> JournaledCommits {
-        let (known, file, isHeld) = try journal.withLock { journal in
+        let (known, file, isHeld, isSearched) = try journal.withLock { journal in
             if journal.file == nil, journal.known?.transaction != transaction { try journal.open(environment) }
-            return (journal.known, journal.file, journal.isHeld)
+            return (journal.known, journal.file, journal.isHeld, journal.isSearched)
         }
         if let known, known.transaction == transaction {
             guard let file, !isHeld, Journal.goesOn(known, in: file) else { return known }
         }
-        let found = try Journal.commits(in: view, tables, file, transaction: transaction, known: known)
+        let found = try Journal.commits(
+            in: view, tables, file, transaction: transaction, known: known, searches: !isSearched)
         note(found)
+        if !isSearched { journal.withLock { if $0.file === file { $0.isSearched = true } } }
         return found
     }
 

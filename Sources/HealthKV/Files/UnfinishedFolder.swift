@@ -38,11 +38,15 @@ struct UnfinishedFolder {
     static func removeLeftovers(in folder: String) {
         for name in FileSystem.names(in: folder) ?? [] where name.hasPrefix(prefix) {
             let path = folder + "/" + name
-            let claim = FolderClaim(path)
-            guard claim != nil else { continue }
+            guard isOwn(path), let claim = FolderClaim(path) else { continue }
             remove(path)
-            claim?.release()
+            claim.release()
         }
+    }
+
+    /// Returns `true` for a folder of this user. What a link leads to may be somebody's store, and is not removed.
+    static func isOwn(_ path: String) -> Bool {
+        FileSystem.statusOfLink(path).map { $0.kind == .folder && $0.owner == FileSystem.effectiveUser } ?? false
     }
 
     /// Removes private copies that killed processes of this user left in a folder that others use, too. Follows no
@@ -51,9 +55,7 @@ struct UnfinishedFolder {
         for name in FileSystem.names(in: folder) ?? [] where name.hasPrefix(copyPrefix) {
             let path = folder + "/" + name
             guard SampleID(canonical: String(name.dropFirst(copyPrefix.count))) != nil,
-                let status = FileSystem.statusOfLink(path), status.kind == .folder,
-                status.owner == FileSystem.effectiveUser,
-                let names = FileSystem.names(in: path),
+                isOwn(path), let names = FileSystem.names(in: path),
                 Set(names).isSubset(of: [StoreFiles.data, StoreFiles.lock, StoreFiles.journal]),
                 let claim = FolderClaim(path)
             else { continue }

@@ -455,6 +455,7 @@ struct Repair {
         report.identitiesLost = rows.nameless.sorted { $0.key < $1.key }.map {
             Repair.part(names[$0.key], $0.value.starts, $0.value.count, isCertain: true)
         }
+        report.detailsLost = report.identitiesLost
         for type in Set(expected.keys).union(spans.keys).sorted() {
             let isCounted = knowsCounts && expected[type] != nil
             let missing = expected[type].map { $0 - (found[type] ?? 0) }
@@ -598,13 +599,14 @@ extension SampleStore {
                 .full, path: place.folder, "The new store may need \(size) bytes, and \(free) are free on the disk")
         }
         let partial = place.newPartial()
-        if let failure = FileSystem.makingFolderFails(partial) { throw StoreError.unmade(partial, failure) }
+        // Errors name the folder that the caller knows.
+        if let failure = FileSystem.makingFolderFails(partial) { throw StoreError.unmade(place.folder, failure) }
         guard let lock = FolderClaim(partial) else {
             throw StoreError(.storage, path: partial, "The folder for the new store cannot be locked")
         }
         defer { lock.release() }
         let store = partial + "/" + CopyDestination.inner
-        if let failure = FileSystem.makingFolderFails(store) { throw StoreError.unmade(store, failure) }
+        if let failure = FileSystem.makingFolderFails(store) { throw StoreError.unmade(place.folder, failure) }
         defer { CopyDestination.remove(partial) }
         do {
             var repair = Repair(folder, options) {

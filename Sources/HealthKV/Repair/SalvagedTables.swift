@@ -133,14 +133,13 @@ struct SalvagedTables {
     mutating func lay(_ journal: JournalFile?, followsTables: Bool) throws -> Int {
         guard let journal else { return 0 }
         return try inTransaction { transaction in
-            let (found, isWhole) = try Journal.readableCommits(
+            let (found, lost) = try Journal.readableCommits(
                 in: transaction.view, tables, journal, transaction: transaction.id - 1, followsTables: followsTables)
             if found.count > 0 {
                 transaction.collect(over: found.layer)
                 try transaction.fold()
             }
-            // How many are behind a damaged one is not known; one is.
-            return isWhole ? 0 : 1
+            return lost
         }
     }
 

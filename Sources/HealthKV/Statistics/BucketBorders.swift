@@ -215,7 +215,7 @@ private struct BorderBuilder {
 }
 
 /// Finds the first instant at which the local clock has reached a time, for ascending times.
-private struct LocalCursor {
+struct LocalCursor {
     private let offsets: ZoneOffsets
     private var index = 0
 

@@ -47,7 +47,9 @@ extension StoreCore {
         _ body: (inout WriteTransaction) throws -> Void
     ) throws -> Bool {
         let journal = try file.journal(of: lmdb.view, transaction: lmdb.id - 1)
-        let isJournaled = try mayJournal(to: target, journal, room, file, lmdb.view)
+        // Commits to a file that nobody finds would be lost: what it holds goes into the tables, and the file is left.
+        let isInPlace = file.isJournalInPlace
+        let isJournaled = try isInPlace && mayJournal(to: target, journal, room, file, lmdb.view)
         if isJournaled || journal.count > 0 { lmdb.collect(over: journal.layer) }
         let context = try makeContext(of: lmdb, file, journal, verified: nil)
         filters.begin(after: context.state.header.commit, of: file.data)
@@ -79,7 +81,7 @@ extension StoreCore {
             isFollowed = true
             return false
         }
-        if !isJournaled, target == .journal, let journalFile = file.journalFile, room.refusal == nil {
+        if !isJournaled, isInPlace, target == .journal, let journalFile = file.journalFile, room.refusal == nil {
             let isNamed = try Journal.isNamed(journalFile, in: transaction.lmdb.view, file.tables)
             if !isNamed { try Journal.name(journalFile, in: &transaction) }
         }
@@ -106,6 +108,7 @@ extension StoreCore {
                 try transaction.commitToDisk { try? moved?.write(Journal.nothing, at: 0, flushes: false) }
                 if target == .journal, bytes < WriteTransaction.journalLimit { file.noteSmallCommit() }
                 file.forgetJournal()
+                if !isInPlace { file.closeJournal() }
             }
         } catch {
             throw failedCommit(error, file)
@@ -146,7 +149,8 @@ extension StoreCore {
         to target: Target, _ journal: JournaledCommits, _ room: Room, _ file: OpenFile, _ view: View
     ) throws -> Bool {
         guard target == .journal, options.limits.journaledCommits > journal.count, !room.isSmall, room.refusal == nil,
-            StoreCore.room(for: journal, file.environment.pageSize) < room.left
+            StoreCore.room(for: journal, file.environment.pageSize)
+                < min(room.left, FileSystem.freeBytes(at: path) ?? .max)
         else { return false }
         // A process without a journal file looks for one again after the tables change. A new file may have the number
         // of an old one.
@@ -180,7 +184,9 @@ extension StoreCore {
     private func writeFrame(
         _ frame: [UInt8], of transaction: borrowing WriteTransaction, _ file: OpenFile
     ) throws(LMDBError) {
-        guard let layer = transaction.lmdb.sharedLayer(), let journalFile = file.journalFile else { return }
+        guard let layer = transaction.lmdb.sharedLayer(), let journalFile = file.journalFile else {
+            preconditionFailure("a frame without a journal")
+        }
         let journal = transaction.context.journal
         // Readers of this process see the commit once it is durable.
         file.holdJournal(true)

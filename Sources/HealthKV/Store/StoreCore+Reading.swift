@@ -28,12 +28,16 @@ extension StoreCore {
             if file.seemsInPlace(path) {
                 var lmdb = try begin(file)
                 var seen = file.seenJournal(of: lmdb.id)
-                if seen == nil { seen = try journal(of: lmdb, file) }
-                if let journal = seen {
+                var failure: (any Error)?
+                if seen == nil { do { seen = try journal(of: lmdb, file) } catch { failure = error } }
+                if seen != nil || failure != nil {
                     // Another process may have moved the journal into the tables since the snapshot was taken, and LMDB
                     // may give a snapshot the number of an earlier one.
                     attempts += 1
                     if attempts < OpenFile.attempts, try isBehind(lmdb, file) { continue }
+                }
+                if let failure { throw failure }
+                if let journal = seen {
                     let place = SnapshotPlace(
                         file: file.number, map: file.environment.mapNumber, transaction: lmdb.id, commit: journal.last)
                     lmdb.layer = journal.layer

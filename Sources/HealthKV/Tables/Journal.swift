@@ -92,8 +92,11 @@ enum Journal {
     ///   - view: a view of the tables, without anything that lies over them.
     ///   - transaction: the number of its snapshot.
     ///   - known: the commits that are already known. If they are those of another snapshot, all of them are read.
+    ///   - searches: whether to look for commits behind the last one also where no frame follows it: what names the
+    ///     frame before may be damaged. That takes a look at the whole file.
     static func commits(
-        in view: View, _ tables: OpenTables, _ file: JournalFile?, transaction: Int, known: JournaledCommits? = nil
+        in view: View, _ tables: OpenTables, _ file: JournalFile?, transaction: Int, known: JournaledCommits? = nil,
+        searches: Bool = true
     ) throws -> JournaledCommits {
         var found: JournaledCommits
         if let known, known.transaction == transaction {
@@ -105,26 +108,38 @@ enum Journal {
             let commit = try StoreHeader.read(view, tables).commit
             (found.folded, found.last) = (commit, commit)
         }
-        guard let file, goesOn(found, in: file) else { return found }
+        guard let file, searches || goesOn(found, in: file) else { return found }
         let layer = found.layer?.copy() ?? RecordLayer()
         while true {
+            try layFrames(after: &found, over: layer, file, view, tables)
+            guard searches || goesOn(found, in: file), hasFrame(behind: found, in: file) else { return found }
+            // Another process may have been writing the frame, and has since written the one behind it.
+            if !goesOn(found, in: file) || frame(after: found, in: file) == nil {
+                throw FormatError(.checksum, "journal")
+            }
+        }
+    }
+
+    /// Lays the frames that follow over a layer.
+    private static func layFrames(
+        after found: inout JournaledCommits, over layer: RecordLayer, _ file: JournalFile, _ view: View,
+        _ tables: OpenTables
+    ) throws {
+        try layer.together { () throws in
             while goesOn(found, in: file), let frame = frame(after: found, in: file) {
                 try lay(frame, over: layer, view, tables)
                 found = journal(after: found, frame, layer)
             }
-            guard goesOn(found, in: file), hasFrame(behind: found, in: file) else { return found }
-            // Another process may have been writing the frame, and has since written the one behind it.
-            if frame(after: found, in: file) == nil { throw FormatError(.checksum, "journal") }
         }
     }
 
-    /// Returns the commits in the journal of a damaged store, up to the first damaged one, and whether that is all.
+    /// Returns the commits in the journal of a damaged store, up to the first damaged one, and how many are lost.
     ///
     /// - Parameter followsTables: whether the header in the tables is the one that the journal follows. Otherwise that
     ///   header is lost, and the first frame tells which one it was.
     static func readableCommits(
         in view: View, _ tables: OpenTables, _ file: JournalFile, transaction: Int, followsTables: Bool
-    ) throws -> (commits: JournaledCommits, isWhole: Bool) {
+    ) throws -> (commits: JournaledCommits, lost: Int) {
         var found = JournaledCommits(transaction: transaction)
         let header = try StoreHeader.read(view, tables).commit
         found.base = try followsTables ? base(of: view, tables) : file.word(at: 8)
@@ -132,15 +147,11 @@ enum Journal {
         (found.folded, found.last) = (header, header)
         if !followsTables {
             let first = file.word(at: 24)
-            guard first > header, first < 1 << 62 else { return (found, true) }
+            guard first > header, first < 1 << 62 else { return (found, 0) }
             (found.folded, found.last) = (first - 1, first - 1)
         }
-        let layer = RecordLayer()
-        while goesOn(found, in: file), let frame = frame(after: found, in: file) {
-            try lay(frame, over: layer, view, tables)
-            found = journal(after: found, frame, layer)
-        }
-        return (found, !(goesOn(found, in: file) && hasFrame(behind: found, in: file)))
+        try layFrames(after: &found, over: RecordLayer(), file, view, tables)
+        return (found, Int(lastCommit(in: file, behind: found) - found.last))
     }
 
     /// Returns the frame that follows; `nil` if it is incomplete: then its commit never happened.
@@ -161,24 +172,60 @@ enum Journal {
         return frame
     }
 
+    /// Returns `true` if the file holds commits over other tables than those that are read, or none any more: an older
+    /// state of the tables may have been copied back, and what is left of its frames counts no more.
+    private static func isOfOthers(_ known: JournaledCommits, _ file: JournalFile) -> Bool {
+        guard known.offset == 0 else { return false }
+        if let first = frame(at: 0, in: file) { return first.rawBytes.word(32) != known.base }
+        return file.bytes(at: 0, count: head) == nothing && file.word(at: head) != 0
+    }
+
     /// Returns `true` if a later commit than the next one is in the file. Then the next one did happen, and is damaged.
+    private static func hasFrame(behind known: JournaledCommits, in file: JournalFile) -> Bool {
+        if isOfOthers(known, file) { return false }
+        var isFound = false
+        let isSearched = forEachFrame(from: known.offset + 8, in: file, above: known.last + 1, over: known.base) { _ in
+            isFound = true
+            return false
+        }
+        return isFound || !isSearched
+    }
+
+    /// Returns the greatest commit over the tables in the file; that of `known` if none is greater.
+    private static func lastCommit(in file: JournalFile, behind known: JournaledCommits) -> UInt64 {
+        if isOfOthers(known, file) { return known.last }
+        var greatest = known.last
+        let isSearched = forEachFrame(from: known.offset, in: file, above: known.last, over: known.base) { commit in
+            greatest = max(greatest, commit)
+            return true
+        }
+        return isSearched ? greatest : max(greatest, known.last + 1)
+    }
+
+    /// Calls `body` with the commit of each whole frame over a header, if it is a greater one, until it returns
+    /// `false`.
     ///
     /// A forged file may look like a long frame at each offset, so the search stops when those that were no frames are
-    /// together as long as the file. No writer leaves such a file, so that is damage as well.
-    private static func hasFrame(behind known: JournaledCommits, in file: JournalFile) -> Bool {
-        var offset = known.offset + 8
-        var verified = 0
+    /// together as long as the file, and returns `false`. No writer leaves such a file, so that is damage as well.
+    private static func forEachFrame(
+        from start: Int, in file: JournalFile, above last: UInt64, over base: UInt64, _ body: (UInt64) -> Bool
+    ) -> Bool {
+        var (offset, verified) = (start, 0)
         while offset + head <= file.byteCount {
             let commit = file.word(at: offset + 24)
-            if commit > known.last + 1, commit - known.last < commitLimit, file.word(at: offset + 32) == known.base {
-                if let frame = frame(at: offset, in: file), frame.rawBytes.word(24) == commit { return true }
+            if commit > last, commit - last < commitLimit, file.word(at: offset + 32) == base {
+                if let frame = frame(at: offset, in: file), frame.rawBytes.word(24) == commit {
+                    if !body(commit) { return true }
+                    offset += padded(frame.count)
+                    continue
+                }
                 let count = file.word(at: offset + 16)
                 if count <= UInt64(file.byteCount) { verified += Int(count) }
-                if verified > file.byteCount { return true }
+                if verified > file.byteCount { return false }
             }
             offset += 8
         }
-        return false
+        return true
     }
 
     /// Returns the checksum of the header in the tables, after which the first frame comes.

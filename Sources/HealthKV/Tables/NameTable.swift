@@ -73,15 +73,17 @@ enum NameTable {
         return entry.0
     }
 
-    /// Returns the number of a source.
-    static func number(
-        of source: SourceIdentity, _ hashKey: KeyedHash, _ view: View, _ tables: OpenTables
-    ) throws -> UInt32? {
-        let key = NameTable.reverseKey(.source, NameCoding.key(of: source), hashKey)
-        guard let span = try view.get(tables[.namesReverse], key) else { return nil }
+    /// Returns the number of a source, and the source as it was first met: a bundle alone identifies it, and its name
+    /// may be another.
+    private static func entry(
+        of source: SourceIdentity, in snapshot: Snapshot
+    ) throws -> (number: UInt32, source: SourceIdentity)? {
+        let key = NameTable.reverseKey(.source, NameCoding.key(of: source), snapshot.header.hashKey)
+        guard let span = try snapshot.view.get(snapshot.tables[.namesReverse], key) else { return nil }
         let entry = try NameTable.read(span, .namesReverse, key: key)
-        guard try NameCoding.source(entry.1) == source else { throw FormatError(.invalid, "name") }
-        return entry.0
+        let stored = try NameCoding.source(entry.1)
+        guard stored == source else { throw FormatError(.invalid, "name") }
+        return (entry.0, stored)
     }
 
     /// Returns the numbers of a kind, ascending.
@@ -240,10 +242,11 @@ enum NameTable {
 
     static func number(of source: SourceIdentity, in snapshot: Snapshot) throws -> UInt32? {
         if let number = snapshot.context.state.names.sourceNumbers[source] { return number }
-        guard let number = try NameTable.number(of: source, snapshot.header.hashKey, snapshot.view, snapshot.tables)
-        else { return nil }
-        snapshot.context.state.names.add(source: source, number)
-        return number
+        guard let found = try NameTable.entry(of: source, in: snapshot) else { return nil }
+        // Not the name that the caller knows: the whole process would take it for the source's, and an order of sources
+        // that names them would have another meaning.
+        snapshot.context.state.names.add(source: found.source, found.number)
+        return found.number
     }
 
     /// Returns the numbers of the sources that a filter matches: without a bundle, all that have the name or had it.

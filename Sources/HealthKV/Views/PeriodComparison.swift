@@ -64,20 +64,26 @@ extension SampleReading where Self: ~Copyable {
         }
         let later = start(of: now)
         let earlier = start(of: later - 1)
-        // The distance of local times, so that a change of the clocks between does not move the end.
-        let end = min(later, earlier + localDistance(from: later, to: now, zone: calendar.timeZone, at: earlier))
+        let end = min(later, sameTime(as: now, after: later, behind: earlier, zone: calendar.timeZone))
         return PeriodComparison(
             earlier: try statistics(of: type, from: earlier, to: end, sources: sources),
             later: try statistics(of: type, from: later, to: now, sources: sources))
     }
 
-    /// Returns the time from `start` that the local clock needs to get as far as from `from` to `to`.
-    private func localDistance(from: Instant, to: Instant, zone: TimeZone, at start: Instant) -> Int64 {
-        let offsets = ZoneOffsets(zone, from: min(start, from).second - 86_400, to: to.second + 86_400)
-        func offset(_ instant: Instant) -> Int64 { offsets.offset(at: instant.second) * Instant.nanosecondsPerSecond }
-        let local = to.nanoseconds - from.nanoseconds + offset(to) - offset(from)
-        // The end lies in the offset that is in effect there.
-        let guess = start + local
-        return local - (offset(guess) - offset(start))
+    /// Returns when the local clock, from `start` on, has first got as far as it got from `other` to `now`. So a change
+    /// of the clocks does not move it, and the end of a skipped hour stands for the times in it.
+    private func sameTime(as now: Instant, after other: Instant, behind start: Instant, zone: TimeZone) -> Instant {
+        let offsets = ZoneOffsets(zone, from: min(start, other).second - 86_400, to: now.second + 86_400)
+        func local(_ instant: Instant) -> Int64 {
+            instant.nanoseconds + offsets.offset(at: instant.second) * Instant.nanosecondsPerSecond
+        }
+        let target = local(start) + local(now) - local(other)
+        let wanted = target.dividedDown(by: Instant.nanosecondsPerSecond)
+        var cursor = LocalCursor(offsets)
+        let second = cursor.first(wanted)
+        // A clock that skips the time never shows a part of its second.
+        let isShown = second + offsets.offset(at: second) == wanted
+        let fraction = isShown ? target - wanted * Instant.nanosecondsPerSecond : 0
+        return Instant(nanoseconds: second * Instant.nanosecondsPerSecond + fraction)
     }
 }

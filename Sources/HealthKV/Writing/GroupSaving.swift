@@ -28,6 +28,10 @@ enum GroupSaving {
         }
         return try txn.whole { transaction in
             let before = try liveRows(ofGroup: group, sources, in: &transaction)
+            // A group that was deleted stays deleted as a whole, also if it has members now that it did not have.
+            if before.isEmpty, try samples.contains(where: { try isDeleted($0, in: transaction.snapshot) }) {
+                return samples.map { _ in .vetoed }
+            }
             var outcomes: [SaveOutcome] = []
             for sample in given {
                 outcomes.append(try saveMember(sample, ofLiving: !before.isEmpty, in: &transaction))
@@ -35,7 +39,7 @@ enum GroupSaving {
             let left = try liveRows(ofGroup: group, sources, in: &transaction).filter { row in
                 try !samples.contains { try isVersion($0, of: row, in: transaction.snapshot) }
             }
-            try Deleting.deleteRows(left.map { LeavingRow($0) }, in: &transaction)
+            _ = try Deleting.deleteLive(left, in: &transaction)
             return outcomes
         }
     }
@@ -49,6 +53,14 @@ enum GroupSaving {
         again.source = resolved(sample.source, in: txn)
         again.version = Sample.version(after: try deletedVersion(of: again, in: txn.snapshot) ?? 0)
         return try Saving.store(again, rule: .local, in: &txn)
+    }
+
+    /// Returns `true` if a sample was deleted in this version or a later one.
+    private static func isDeleted(_ sample: Sample, in snapshot: Snapshot) throws -> Bool {
+        guard let version = try deletedVersion(of: sample, in: snapshot), version >= max(1, sample.version) else {
+            return false
+        }
+        return try SampleLookup.find(sample.id, in: snapshot).map(\.isHidden) ?? true
     }
 
     private static func liveRows(

@@ -14,7 +14,8 @@ struct KnownPoints {
 }
 
 /// The rules of bulk imports: the identities of a batch are compared with the index in one pass, rows that are
-/// certainly new go straight into chunks, and the others are saved one by one.
+/// certainly new go straight into chunks, of several rows of one new sample the one that wins, and the others are saved
+/// one by one.
 enum Importing {
     /// Several imported samples can compete for one place in the merged view and count as written at the same time.
     /// Gives them clocks in the order of the feed.
@@ -72,12 +73,13 @@ enum Importing {
     static func importValid(_ batch: SampleBatch, in txn: inout WriteTransaction) throws -> ImportReport {
         try txn.checkRoom()
         var plan = try Importing.plan(batch, in: &txn)
-        try markKnown(batch, &plan, in: &txn)
-        var report = ImportReport()
+        let copies = try markKnown(batch, &plan, in: &txn)
+        var report = copies.report
         try settleUnchanged(batch, &plan, &report, in: txn)
         if report.unchanged == batch.count { return report }
         let clock = txn.state.importClock ?? txn.tick()
-        try insertPlain(batch, &plan, clock, &report, in: &txn)
+        try insertPlain(batch, &plan, copies, clock, &report, in: &txn)
+        for row in copies.losers { if let clock = batch.modified(at: row) { txn.witness(clock) } }
         for row in 0..<batch.count where plan.careful[row] && !plan.settled[row] {
             var sample = batch.sample(at: row)
             sample.id = plan.ids[row]
@@ -118,9 +120,11 @@ enum Importing {
             settled: [Bool](repeating: false, count: batch.count))
     }
 
-    /// Marks rows whose identity may be in the index, and rows of the batch that share an identity.
-    private static func markKnown(_ batch: SampleBatch, _ plan: inout ImportPlan, in txn: inout WriteTransaction) throws
-    {
+    /// Marks rows whose identity may be in the index. Rows of the batch that share an identity become one row, or are
+    /// marked as well.
+    private static func markKnown(
+        _ batch: SampleBatch, _ plan: inout ImportPlan, in txn: inout WriteTransaction
+    ) throws -> BatchCopies {
         let key = txn.state.header.hashKey
         plan.hashes.reserveCapacity(batch.count)
         for row in 0..<batch.count {
@@ -140,14 +144,12 @@ enum Importing {
         }
         HashedRow.sort(&plan.hashes)
         if batch.derivesIDs { plan.numberTwins(batch) } else { plan.markDerived(batch) }
-        for index in 1..<max(1, plan.hashes.count) where plan.hashes[index - 1].hash == plan.hashes[index].hash {
-            plan.careful[Int(plan.hashes[index - 1].row)] = true
-            plan.careful[Int(plan.hashes[index].row)] = true
-        }
         try IdentityIndex.markIndexed(plan.hashes, &plan.careful, txn.environment, in: txn.snapshot)
+        let copies = try BatchCopies.fold(batch, &plan, in: txn)
         if batch.derivesIDs || plan.derived.contains(true), !txn.state.intents.isEmpty {
             try markHidden(batch, &plan, in: &txn)
         }
+        return copies
     }
 
     /// Marks rows that unfinished mass operations removed. Those rows are not in the index, and their tombstones are
@@ -170,8 +172,8 @@ enum Importing {
     /// index, so a row already stored under one is found only here. If it has the same content it is unchanged;
     /// otherwise the row is marked as careful and saved one by one.
     private static func insertPlain(
-        _ batch: SampleBatch, _ plan: inout ImportPlan, _ clock: ChangeClock, _ report: inout ImportReport,
-        in txn: inout WriteTransaction
+        _ batch: SampleBatch, _ plan: inout ImportPlan, _ copies: BatchCopies, _ clock: ChangeClock,
+        _ report: inout ImportReport, in txn: inout WriteTransaction
     ) throws {
         let window = txn.environment.limits.importWindow
         var extraEntries: [IdentityEntry] = []
@@ -206,7 +208,19 @@ enum Importing {
                 report.inserted += made.count
             }
         }
+        for row in copies.renamed where !plan.careful[row] {
+            extraEntries.append(
+                IdentityEntry(
+                    hash: IdentityHash.of(plan.ids[row], txn.state.header.hashKey), start: batch.starts[row],
+                    lane: lane(of: row, batch, plan)))
+        }
         try index(batch, plan, extraEntries.sorted(), in: &txn)
+    }
+
+    private static func lane(of row: Int, _ batch: SampleBatch, _ plan: ImportPlan) -> Lane {
+        Lane(
+            type: plan.kinds[Int(batch.kindOfRow[row])].type,
+            duration: DurationClass(start: batch.starts[row], end: batch.ends[row]))
     }
 
     private static func appendRareEntries(
@@ -227,18 +241,18 @@ enum Importing {
         for hashed in plan.hashes where !plan.careful[Int(hashed.row)] {
             let row = Int(hashed.row)
             if !plan.derived.isEmpty, plan.derived[row] { continue }
+            // A row has the id of an earlier copy; the entry is in `others`.
+            if plan.ids[row] != batch.ids[row] { continue }
             // The list also holds hashes of sync identifiers; their entries are in `others`.
             if !batch.extras.isEmpty, batch.extras[row]?.syncIdentifier != nil,
                 hashed.hash != IdentityEntry.hash(IdentityHash.of(plan.ids[row], txn.state.header.hashKey))
             {
                 continue
             }
-            let lane = Lane(
-                type: plan.kinds[Int(batch.kindOfRow[row])].type,
-                duration: DurationClass(start: batch.starts[row], end: batch.ends[row]))
             entries.append(
                 IdentityEntry(
-                    hash: hashed.hash << IdentityEntry.quantumBits, start: batch.starts[row], lane: lane))
+                    hash: hashed.hash << IdentityEntry.quantumBits, start: batch.starts[row],
+                    lane: lane(of: row, batch, plan)))
         }
         try IdentityIndex.addRuns(IdentityMerge.union(entries, others), in: &txn)
     }
@@ -403,7 +417,7 @@ extension StoredRow {
 }
 
 extension ImportPlan {
-    fileprivate func point(_ batch: SampleBatch, _ row: Int) -> Point {
+    func point(_ batch: SampleBatch, _ row: Int) -> Point {
         Point(start: batch.starts[row], end: batch.ends[row], id: ids[row])
     }
 

@@ -13,6 +13,8 @@ enum Overlays {
         change(&wanted)
         var edited = held
         edited.takeOverlay(of: wanted)
+        // An edit that changes nothing would hold on to this version of the import.
+        if Saving.bytes(edited, in: txn) == Saving.bytes(held, in: txn) { return .unchanged }
         (edited.version, edited.modified) = (0, nil)
         edited.original = held.original ?? Sample.Original(of: held)
         return try txn.save(edited)

@@ -15,7 +15,7 @@ extension WriteTransaction {
     ///
     /// The content is kept for thirty days, for samples that were deleted by id, sync identifier, group or metadata, up
     /// to a thousand in one transaction, and not beyond ``SampleStore/compactInPlace()``. An imported sample that was
-    /// deleted or hidden here is shown again as it was imported.
+    /// deleted or hidden here is shown again as it was shown then, with an edit that lay over it.
     ///
     /// These deletions cannot be undone: those of a range or a source, those that a peer or another store brought,
     /// those that were made while the store had no room, and those of a store that was since loaded from a dump without
@@ -46,7 +46,10 @@ extension WriteTransaction {
                 _ = try Saving.store(sample, rule: .merge, in: &transaction)
             } else {
                 sample.version = Sample.version(after: tombstone.version)
-                guard try Saving.store(sample, rule: .local, in: &transaction) != .vetoed else { return nil }
+                // It counts as written when it was: which of two samples of one time is shown stays the same.
+                let outcome = try Saving.store(
+                    sample, rule: .local, writtenAt: sample.modified, in: &transaction)
+                guard outcome != .vetoed else { return nil }
             }
             return try transaction.sample(id: id)
         }

@@ -149,9 +149,24 @@ struct UncommonElementTests {
         for head in [
             "<!DOCTYPE HealthData [ <!ENTITY x 'y'> ]>\n", "<!DOCTYPE HealthData [<!-- a --> <!ENTITY x 'y'>]>\n",
             "<!DOCTYPE HealthData [ <!ENTITY x 'y'> <!-- a -->]>\n", "<!DOCTYPE HealthData [<!-- <!ENTITY x 'y'> ]>\n",
+            "<!DOCTYPE HealthData [<!-- <HealthData> --><!ENTITY x 'y'>]>\n",
+            "<!-- <HealthData> --><!-- --><!DOCTYPE HealthData [<!ENTITY x 'y'>]>\n",
         ] {
             #expect(throws: HealthImportError.entities) { try take(head) }
         }
+    }
+
+    @Test(
+        "The root begins behind all comments, and its tag ends outside quotes, unless one is missing",
+        arguments: [
+            ("<!-- <HealthData> -->", "<HealthData locale=\"en_US\">"), ("", "<HealthData locale=\"a>b\" x='\">'>"),
+            ("<!-- a \"b -->", "<HealthData locale=\"en_US>"), ("<!-- no end", "<HealthData locale=\"en_US\">"),
+            ("<?xml version=\"1.0\"?>", "<HealthData>"),
+        ])
+    func root(head: String, tag: String) throws {
+        let records = [Export.steps("12", day: 1), Export.steps("13", day: 2)].joined(separator: "\n")
+        let report = try bench.take(text: "\(head)\n\(tag)\n\(records)\n</HealthData>\n")
+        #expect(report.inserted == 2 && report.quarantined == 0 && report.mended == 0 && !report.isCutOff)
     }
 
     @Test("A folder with two exports is refused with their names, and so are files in other forms") func otherForms()

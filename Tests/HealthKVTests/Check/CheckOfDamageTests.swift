@@ -65,6 +65,29 @@ struct CheckOfDamageTests {
         #expect(report.findings.contains { $0.kind == .metaUnreadable })
     }
 
+    @Test("Findings about pages and values that cannot be read are counted apart")
+    func counts() throws {
+        let file = try DamagedFile()
+        func counted() throws -> (pages: Int, values: Int) {
+            try SampleStore.countDamage(in: file.folder.path) {}
+        }
+        let sound = try counted()
+        #expect(sound.pages == 0 && sound.values == 0)
+        // The number of pages of a long value is no longer right.
+        let bodies = try file.pages(kind: 4)
+        try file.change { bytes in for page in bodies { bytes[page * 4_096 + 14] ^= 1 } }
+        let headers = try counted()
+        #expect(headers.pages > 0 && headers.values == 0, "\(headers)")
+        try file.change { bytes in
+            for page in bodies {
+                bytes[page * 4_096 + 14] ^= 1
+                bytes[page * 4_096 + 2_000] ^= 1
+            }
+        }
+        let values = try counted()
+        #expect(values.values > 0, "\(values)")
+    }
+
     @Test("Behind a damaged page the values of all others are verified")
     func values() throws {
         let file = try DamagedFile()

@@ -1,3 +1,4 @@
+import Foundation
 import LMDB
 import Testing
 
@@ -69,6 +70,19 @@ struct CloseStampTests {
         #expect(FileSystem.size(of: stamp(file)) == nil)
         #expect(try file.readAll(limits: limits) == 3_000)
         #expect(CloseStamp.isMatching(folder: file.folder.path, limits), "the next opening has walked it")
+    }
+
+    @Test("A copy over an open store that keeps the time of the copied file is not vouched for")
+    func copiedOver() throws {
+        let (file, store) = try openIdle()
+        let path = StoreFiles.dataPath(in: file.folder.path)
+        let first = try #require(try file.bytes.first)
+        try file.fill(first, 0..<1)
+        var times = [timespec(tv_sec: 1_600_000_000, tv_nsec: 0), timespec(tv_sec: 1_600_000_000, tv_nsec: 0)]
+        #expect(unsafe utimensat(AT_FDCWD, path, &times, 0) == 0)
+        pause(milliseconds: 50)
+        try store.close()
+        #expect(FileSystem.size(of: stamp(file)) == nil)
     }
 
     @Test("Pages that were damaged under an idle store are found at the next opening")

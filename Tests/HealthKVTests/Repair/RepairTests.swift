@@ -127,6 +127,7 @@ struct RepairTests {
                 }
                 let report = try SampleStore.repair(at: old, to: place + "/new\(hasPeers)\(page)")
                 let lost = report.identitiesLost.reduce(0) { $0 + ($1.samples ?? 0) }
+                #expect(report.detailsLost == report.identitiesLost)
                 guard lost > 0 else { continue }
                 count += 1
                 let found = try values(place + "/new\(hasPeers)\(page)")
@@ -309,6 +310,43 @@ struct RepairTests {
             let report = try SampleStore.repair(at: place + "/a", to: place + "/n\(mark)")
             #expect(!report.isLossy && report.check.isClean, "byte \(mark): \(report.recordsLost) \(report.lost)")
             #expect(try values(place + "/n\(mark)") == known, "byte \(mark)")
+        }
+    }
+
+    @Test("A wrong bit in the header of a long value is damage for a repair as for a check, and loses nothing")
+    func headersOfLongValues() throws {
+        let folder = TemporaryFolder()
+        let place = folder.path
+        let known = try makeStore(place + "/a")
+        let whole = try Data(contentsOf: URL(fileURLWithPath: place + "/a/data.mdb"))
+        var pages: [String: Int] = [:]
+        try PageListing.read(place + "/a", meta: nil) { list in
+            try list.forEachPage { page in
+                // Later pages of a value have no entries.
+                if page.kind == .overflow, page.state == .used, page.entries != nil, let table = page.table {
+                    pages[table] = Int(page.number)
+                }
+                return true
+            }
+        }
+        try #require(!pages.isEmpty)
+        let before = try SampleStore.check(at: place + "/a")
+        #expect(before.isClean)
+        // The number of the page, its flags, and its number of pages.
+        let bits = [0, 40, 63, 80, 82, 88, 96, 97, 99, 104, 112, 127]
+        for (table, page) in pages.sorted(by: { $0.key < $1.key }) {
+            for bit in bits {
+                try damage(place + "/a") { bytes in
+                    bytes = whole
+                    bytes[page * Self.pageSize + bit / 8] ^= 1 << UInt8(bit % 8)
+                }
+                let check = try SampleStore.check(at: place + "/a")
+                let report = try SampleStore.repair(at: place + "/a", to: place + "/b")
+                #expect(!check.isClean && !report.isSound, "\(table), bit \(bit)")
+                #expect(!report.isLossy && report.check.isClean, "\(table), bit \(bit): \(report.findings)")
+                #expect(try values(place + "/b") == known, "\(table), bit \(bit)")
+                try FileManager.default.removeItem(atPath: place + "/b")
+            }
         }
     }
 

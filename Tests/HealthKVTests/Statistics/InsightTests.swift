@@ -306,6 +306,23 @@ struct InsightTests {
         try store.close()
     }
 
+    @Test("A part of a period that ends in a skipped hour ends where the clock goes on") func skippedHour() throws {
+        let store = try SampleStore.temporary()
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = TimeZone(identifier: "America/New_York")!
+        calendar.firstWeekday = 1
+        // The clock goes from 2 to 3 on the 8th, a Sunday.
+        let start = Instant("2026-03-08T05:00:00Z")!
+        for (half, steps) in [(3, 10.0), (4, 100)] {
+            try store.save(Sample(.stepCount, steps, .count, at: start + .seconds(half * 1_800 - 600)))
+        }
+        let now = Instant("2026-03-15T06:30:00.25Z")!
+        let week = try store.read { try $0.comparison(of: .stepCount, by: .week, until: now, calendar: calendar) }
+        #expect(week.earlier.start == start && week.earlier.end == start + .seconds(7_200))
+        #expect(week.earlier.sum == 110)
+        try store.close()
+    }
+
     @Test("Days of a person who travels tile time, and none has the date of another") func travel() throws {
         let zones = ["Europe/Berlin", "Asia/Tokyo", "America/Los_Angeles", "Pacific/Kiritimati", "Pacific/Pago_Pago"]
         var random = SeededGenerator()

@@ -245,11 +245,21 @@ import TestSupport
         for path in foreign { #expect(FileSystem.makeFolder(path)) }
         // One that holds what no copy writes is someone else's, whatever its name.
         #expect(FileSystem.makeFolder(foreign[1] + "/mine"))
+        // A link leads to somebody's store.
+        let living = try SampleStore.open(at: folder.path + "/living")
+        let link = target + ".partial-" + SampleID().description
+        #expect(unsafe symlink(living.path, link) == 0)
+        let inside = folder.path + "/store/unfinished-" + SampleID().description
+        #expect(unsafe symlink(living.path, inside) == 0)
         try store.compact(to: target)
+        UnfinishedFolder.removeLeftovers(in: folder.path + "/store")
+        #expect(Set(FileSystem.names(in: living.path) ?? []).isSuperset(of: ["data.mdb", "lock.mdb"]))
+        try living.close()
+        for path in [link, inside] { #expect(FileSystem.remove(path)) }
         let names = try #require(FileSystem.names(in: folder.path))
         #expect(!names.contains { killed.hasSuffix($0) })
         for path in foreign { #expect(FileSystem.isFolder(path), "\(path)") }
-        #expect(names.count == 2 + foreign.count)
+        #expect(names.count == 3 + foreign.count)
         try store.close()
     }
 }

@@ -165,6 +165,97 @@ import TestSupport
     }
 
     @Test(
+        "Damage of what names the frame before is damage, and a repair counts what is lost", arguments: [0, 1, 17, 26])
+    func damagedChain(frame: Int) throws {
+        let store = try filled(30)
+        let copy = try killedCopy()
+        let file = copy + "/" + StoreFiles.journal
+        let commits = try #require(try known(store)).count
+        var bytes = FileSystem.bytes(of: file)
+        var offset = 0
+        for _ in 0..<frame { offset += Int(bytes.rawBytes.word(offset + 16) + 7) & ~7 }
+        for byte in 8..<16 { bytes[offset + byte] = 0 }
+        FileSystem.write(bytes, to: file)
+        var options = Self.options()
+        options.limits.ignoresPlace = true
+        for readOnly in [false, true] {
+            options.readOnly = readOnly
+            expectError(.damaged) {
+                let opened = try SampleStore.open(at: copy, options: options)
+                defer { try? opened.close() }
+                return try values(opened)
+            }
+        }
+        #expect(try !SampleStore.check(at: copy).isClean)
+        let report = try SampleStore.repair(at: copy, to: folder.path + "/mended")
+        #expect(report.commitsLost == commits - frame && report.isLossy)
+        let mended = try SampleStore.open(at: folder.path + "/mended", options: Self.options())
+        #expect(try values(mended) == expected(30 - report.commitsLost))
+        try mended.close()
+        try store.close()
+    }
+
+    @Test("A journal that somebody removes or replaces under a writer takes no later commit", arguments: [false, true])
+    func replaced(puts: Bool) throws {
+        let store = try filled(10)
+        #expect(store.core.file.journaledCommits > 0)
+        #expect(FileSystem.remove(journal))
+        if puts { FileSystem.write([UInt8](repeating: 0, count: 2 << 20), to: journal) }
+        for number in 10..<20 { try store.save(weight(number)) }
+        let killed = folder.path + "/killed"
+        #expect(FileSystem.makeFolder(killed))
+        for name in FileSystem.names(in: path) ?? [] where name != "lock.mdb" {
+            FileSystem.write(FileSystem.bytes(of: path + "/" + name), to: killed + "/" + name)
+        }
+        let opened = try SampleStore.open(at: killed, options: Self.options())
+        #expect(try values(opened) == expected(20))
+        try opened.close()
+        #expect(try values(store) == expected(20))
+        try store.close()
+    }
+
+    @Test("A signed frame of very many changes takes no longer than reading it", .timeLimit(.minutes(1)))
+    func manyChanges() throws {
+        let store = try filled(10)
+        let copy = try killedCopy()
+        let file = copy + "/" + StoreFiles.journal
+        let known = try #require(try self.known(store))
+        var bytes = FileSystem.bytes(of: file)
+        var writer = ByteWriter()
+        writer.append(0 as UInt64)
+        writer.append(known.chain)
+        writer.append(0 as UInt64)
+        writer.append(known.last + 1)
+        writer.append(known.base)
+        let count = (bytes.count - known.offset - 40) / 11
+        for number in (0..<count).reversed() {
+            writer.append(TableCode.anchors.rawValue)
+            writer.append(4 as UInt16)
+            writer.append(0 as UInt32)
+            writer.appendBigEndian(UInt32(number))
+        }
+        writer.overwrite(16, UInt64(writer.count))
+        writer.overwrite(0, Checksum.hash(writer.bytes, 8..<writer.count))
+        bytes.replaceSubrange(known.offset..<known.offset + writer.count, with: writer.bytes)
+        FileSystem.write(bytes, to: file)
+        let began = ContinuousClock.now
+        var options = Self.options()
+        options.readOnly = true
+        let opened = try SampleStore.open(at: copy, options: options)
+        #expect(try values(opened) == expected(10))
+        print("\(count) changes: \(ContinuousClock.now - began)")
+        try opened.close()
+        // A file that is longer than any that a store makes is not read.
+        FileSystem.write([UInt8](repeating: 0, count: 16 << 20 + 8), to: file)
+        expectError(.damaged) {
+            let opened = try SampleStore.open(at: copy, options: options)
+            defer { try? opened.close() }
+            return try values(opened)
+        }
+        try store.close()
+    }
+
+    @Test(
         "A journal with arbitrary bytes gives an error or what was there at some commit, also where its checksums are right",
         arguments: [false, true])
     func mutated(forged: Bool) throws {

@@ -29,6 +29,21 @@ import Testing
         }
     }
 
+    @Test("C7: an edit that changes nothing lays nothing over an import, whose next version is shown")
+    func nothing() throws {
+        try withStore { store in
+            try store.save(pulled)
+            let outcome = try store.write { try $0.overlay(id: pulled.id) { $0.quantity = Quantity(80, .kilogram) } }
+            #expect(outcome == .unchanged)
+            var newer = pulled
+            newer.version = 4
+            newer.quantity.value = 81
+            #expect(try store.save(newer) == .replaced)
+            let read = try #require(try store.read { try $0.sample(id: pulled.id) })
+            #expect(read.quantity.value == 81 && read.original == nil)
+        }
+    }
+
     @Test("C7: an edit changes what an overlay can be taken off again from; the rest is as it was imported last")
     func restOfImport() throws {
         try withStore { store in

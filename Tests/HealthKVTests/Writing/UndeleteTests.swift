@@ -56,6 +56,64 @@ struct UndeleteTests {
         try store.close()
     }
 
+    @Test("C2: an undeleted sample counts as written when it was: the same one of its day and of its time is shown")
+    func shownAsBefore() throws {
+        let (morning, evening) = (
+            Sample(.bodyMass, 72, .kilogram, at: .day(3, 7 * 3_600)),
+            Sample(.bodyMass, 73, .kilogram, at: .day(3, 20 * 3_600))
+        )
+        let (first, second) = (
+            Sample(.bodyMass, 60, .kilogram, at: .day(9, 3_600)),
+            Sample(.bodyMass, 61, .kilogram, at: .day(9, 3_600))
+        )
+        for sample in [morning, evening, first, second] {
+            clock.advance(by: 60)
+            _ = try store.write { try $0.save(sample) }
+        }
+        func shown() throws -> [Double] {
+            var calendar = Calendar(identifier: .gregorian)
+            calendar.timeZone = TimeZone(identifier: "UTC")!
+            return try store.read { try $0.weightTrend(calendar: calendar).map(\.sample.quantity.value) }
+        }
+        #expect(try shown() == [73, 61])
+        clock.advance(by: 60)
+        _ = try store.write { try $0.delete(id: morning.id) }
+        _ = try store.write { try $0.undelete(id: morning.id) }
+        let token = try store.write { txn in
+            try txn.recordingUndo { txn in
+                _ = try txn.delete(id: second.id)
+                _ = try txn.delete(id: first.id)
+            }
+        }
+        _ = try store.write { try $0.undo(token) }
+        #expect(try shown() == [73, 61])
+    }
+
+    @Test("C5: a deleted meal stays deleted as a whole, also when it is saved with a nutrient more")
+    func deletedMeal() throws {
+        let meal = Meal(id: "17", at: .day(1), protein: .grams(12), fat: .grams(4))
+        _ = try store.write { try $0.save(meal) }
+        _ = try store.write { try $0.deleteMeal(id: meal.id) }
+        let more = Meal(id: "17", at: .day(1), protein: .grams(12), fat: .grams(4), fiber: .grams(3))
+        for _ in 0..<2 {
+            let outcomes = try store.write { try $0.save(more) }
+            #expect(outcomes.allSatisfy { $0 == .vetoed } && outcomes.count == 3)
+            #expect(try store.read { try $0.count() } == 0)
+        }
+    }
+
+    @Test("C34: a nutrient that a saved meal no longer has is undone with it")
+    func droppedNutrient() throws {
+        let meal = Meal(id: "17", at: .day(1), protein: .grams(12), fiber: .grams(4))
+        _ = try store.write { try $0.save(meal) }
+        let without = Meal(id: "17", at: .day(1), protein: .grams(12))
+        let token = try store.write { txn in try txn.recordingUndo { _ = try $0.save(without) } }
+        #expect(try store.read { try $0.count() } == 1)
+        let report = try store.write { try $0.undo(token) }
+        #expect(report.undeleted == 1 && report.left == 0)
+        #expect(try store.read { try $0.samples(of: .dietaryFiber) }.map(\.quantity.value) == [4])
+    }
+
     @Test("A deleted group comes back member by member")
     func group() throws {
         let entries = (0..<5).map { entry(70 + Double($0)) }

@@ -164,6 +164,18 @@ final class Workbench {
         try Data(bytes).write(to: file)
     }
 
+    /// Turns a bit in the header of the first long value of a store: `bit` counts from the beginning of its page.
+    func damageHeader(_ store: String, bit: Int) throws {
+        let pages = try run("pages", store, "--format", "jsonl").lines()
+        // Later pages of a value have no entries.
+        let page = try #require(
+            pages.first { $0["kind"] as? String == "overflow" && $0["entries"] is Int }?["page"] as? Int)
+        let file = folder.appendingPathComponent("\(store)/data.mdb")
+        var bytes = [UInt8](try Data(contentsOf: file))
+        bytes[page * 4_096 + bit / 8] ^= 1 << UInt8(bit % 8)
+        try Data(bytes).write(to: file)
+    }
+
     /// The exit code of the tool if the reader of its output has closed it.
     func codeOfClosedOutput(_ arguments: [String]) throws -> Int32 {
         let process = try prepare(arguments, input: nil)

@@ -58,6 +58,20 @@ struct CompactTests {
         #expect(try bench.run("check", "S").code == 2)
     }
 
+    @Test(
+        "Compacting a store in which a long value says that it is longer exits with 2 and names the store",
+        arguments: [96, 104, 112])
+    func longHeader(bit: Int) throws {
+        let lines = (0..<300).map {
+            #"{"type":"stepCount","start":"2024-05-01T08:00:00Z","value":\#($0),"unit":"count","source":"Phone"}"#
+        }
+        try bench.load("L", lines.joined(separator: "\n"))
+        try bench.damageHeader("L", bit: bit)
+        let run = try bench.run("compact", "L", "D")
+        #expect(run.code == 2 && run.errors.contains("Error: L: The store is damaged"), "\(run.errors)")
+        #expect(run.errors.contains("'kvinspect repair L --output NEW'") && !bench.exists("D"), "\(run.errors)")
+    }
+
     @Test("Compacting does not overwrite a folder that holds a store")
     func exists() throws {
         try bench.load("D", "")

@@ -279,7 +279,8 @@ struct DumpTests {
         // mdb_load numbers transactions from the beginning, so its result is not a valid store, and the tool names the
         // remedy.
         let refused = try bench.run("info", "R")
-        #expect(refused.code == 2 && refused.errors.contains("mdb_load made: load a dump instead"), "\(refused.errors)")
+        #expect(refused.code == 2 && refused.errors.contains("mdb_load made. Keep a copy"), "\(refused.errors)")
+        #expect(refused.errors.contains("'kvinspect repair R --output NEW'"), "\(refused.errors)")
         let help = try bench.run("help", "dump").output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         #expect(help.contains("'repair' makes a store again"))
         let repaired = try bench.run("repair", "R", "--output", "RR")

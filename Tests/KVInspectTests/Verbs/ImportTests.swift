@@ -129,7 +129,21 @@ struct ImportTests {
             #expect(run.code == 1 && run.errors.contains(name) && run.output.isEmpty, "\(run.errors)")
             #expect(!FileManager.default.fileExists(atPath: bench.path("S")))
         }
-        #expect(try bench.run("import", "S", "no-such-file").code == 1)
+        let missing = try bench.run("import", "S", "no-such-file")
+        #expect(missing.code == 1 && missing.errors.contains("no-such-file: does not exist"), "\(missing.errors)")
+        #expect(!missing.errors.contains("Making"), "nothing is announced")
+    }
+
+    @Test("What is not there and what is no export leave no folder above the store, and those that were there stay")
+    func refusedBelow() throws {
+        try write("text", "steps: 5\n")
+        try FileManager.default.createDirectory(atPath: bench.path("old"), withIntermediateDirectories: true)
+        for name in ["no-such-file", "text"] {
+            for store in ["new/below/S", "new/below/S/", "old/below/S"] {
+                #expect(try bench.run("import", store, name).code == 1)
+            }
+            #expect(!bench.exists("new") && !bench.exists("old/below") && bench.exists("old"), "\(name)")
+        }
     }
 
     @Test("A dry run makes no store and changes none")

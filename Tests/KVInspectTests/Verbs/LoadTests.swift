@@ -159,6 +159,15 @@ struct LoadTests {
         try bench.expectClean("S")
     }
 
+    @Test("--skip-bad that left something out ends with 5, also if the reader of the output is gone")
+    func skipBadWithoutReader() throws {
+        try Data("\(step)\nnonsense\n".utf8).write(to: bench.folder.appendingPathComponent("lines"))
+        #expect(try bench.codeOfClosedOutput(["load", "S", "lines", "--skip-bad"]) == 5)
+        #expect(try samples("S") == 1)
+        try Data("\(step)\n".utf8).write(to: bench.folder.appendingPathComponent("lines"))
+        #expect(try bench.codeOfClosedOutput(["load", "T", "lines", "--skip-bad"]) == 0)
+    }
+
     @Test("A value that is not finite in the unit of its type is a bad line, alone and among lines of its shape")
     func notFinite() throws {
         func line(_ value: String, _ day: Int) -> String {

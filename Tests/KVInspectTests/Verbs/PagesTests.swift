@@ -101,6 +101,7 @@ struct PagesTests {
         #expect(run.code == 2 && page["kind"] as? String == "leaf" && page["state"] as? String == "lost")
         let values = try #require(page["values"] as? [[String: Any]])
         #expect(!values.isEmpty && values.allSatisfy { $0["table"] as? String == "names" })
+        #expect(run.errors.contains("'kvinspect repair S --output NEW'") && !run.errors.contains("`"), "\(run.errors)")
     }
 
     @Test("A table that does not exist is refused with near names") func unknownTable() throws {

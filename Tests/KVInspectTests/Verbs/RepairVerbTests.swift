@@ -195,6 +195,55 @@ struct RepairVerbTests {
         #expect(dump.output.split(separator: "\n").count == 300)
     }
 
+    @Test(
+        "A wrong bit in the header of a long value: a check ends with 2, a repair with 3, and nothing is lost",
+        arguments: [2, 41, 80, 82, 96, 97, 112, 127])
+    func headerOfLongValue(bit: Int) throws {
+        let before = try bench.run("hash", "A store", "--content").output
+        try bench.damageHeader("A store", bit: bit)
+        #expect(try bench.run("check", "A store").code == 2)
+        let run = try bench.run("repair", "A store", "--output", "N")
+        #expect(run.code == 3 && !run.output.contains("sound"), "\(run.output)\(run.errors)")
+        try bench.expectClean("N")
+        #expect(try bench.run("hash", "N", "--content").output == before)
+    }
+
+    @Test("Where the details of samples are lost, the text and JSON say what is lost with the ids")
+    func details() throws {
+        let rows = try bench.run("pages", "A store", "--table", "details", "--format", "jsonl").lines()
+        let file = URL(fileURLWithPath: bench.path("A store/data.mdb"))
+        var bytes = try Data(contentsOf: file)
+        for page in rows.compactMap({ $0["page"] as? Int }) {
+            bytes.replaceSubrange(page * 4_096..<(page + 1) * 4_096, with: Data(count: 4_096))
+        }
+        try bytes.write(to: file)
+        let run = try bench.run("repair", "A store", "--dry-run")
+        #expect(run.code == 4, "\(run.errors)")
+        #expect(
+            run.output.contains("ids, metadata, sync identifiers, devices and groups of those samples are lost"),
+            "\(run.output)")
+        let report = try bench.run("repair", "A store", "--dry-run", "--format", "json").json()
+        let parts = try #require(report["details_lost"] as? [[String: Any]])
+        #expect(parts.compactMap { $0["samples"] as? Int } == [300])
+        for part in parts { #expect(Set(part.keys) == ["type", "from", "to", "samples", "certain"]) }
+        let ids = try #require(report["identities_lost"] as? [[String: Any]])
+        #expect(NSArray(array: ids) == NSArray(array: parts))
+    }
+
+    @Test(
+        "A destination in a folder where nothing may be written is named, with advice about --output",
+        .enabled(if: geteuid() != 0, "the superuser may write everywhere"))
+    func unwritableParent() throws {
+        let parent = bench.path("closed")
+        try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
+        try FileManager.default.setAttributes([.posixPermissions: 0o500], ofItemAtPath: parent)
+        defer { try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: parent) }
+        let run = try bench.run("repair", "A store", "--output", "closed/N")
+        #expect(run.code == 1 && run.errors.contains("Error: closed/N: "), "\(run.errors)")
+        #expect(run.errors.contains("Choose an --output where you may write."), "\(run.errors)")
+        #expect(!run.errors.contains(".partial-") && !run.errors.contains("0700"), "\(run.errors)")
+    }
+
     @Test("Of a file without any page, repair does not advise a repair") func empty() throws {
         try Data(count: 16_384).write(to: URL(fileURLWithPath: bench.path("A store/data.mdb")))
         let run = try bench.run("repair", "A store", "--output", bench.path("N"))

@@ -163,15 +163,25 @@ enum StoreAccess {
 /// A store that a verb is about to make. When the verb fails before anything is in it, nothing is left of it.
 struct NewStore {
     private let folder: String
-    private let folderIsNew: Bool
+    /// The folders that are made for it: its own, and those above that are not there, from below.
+    private let made: [String]
 
     init(_ folder: String) {
         self.folder = folder
-        folderIsNew = !FileManager.default.fileExists(atPath: folder)
+        var made: [String] = []
+        var path = folder
+        while path != ".", !FileManager.default.fileExists(atPath: path) {
+            while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+            made.append(path)
+            path = FileSystem.parent(of: path)
+        }
+        self.made = made
     }
 
     func removeIfEmpty(_ store: SampleStore) {
         guard let count = try? store.read({ try $0.count() }), count == 0, (try? store.close()) != nil else { return }
-        StoreAccess.remove(folder, withFolder: folderIsNew)
+        StoreAccess.remove(folder, withFolder: !made.isEmpty)
+        // Only folders that are empty go.
+        for above in made.dropFirst() { guard FileSystem.removeFolder(above) else { return } }
     }
 }

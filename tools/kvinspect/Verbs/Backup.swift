@@ -22,7 +22,8 @@ extension ArgumentDescription {
 /// What backup and compact share: say what is written, write it, read it back, say how large it is.
 enum StoreCopy {
     static let verification =
-        "Its values are read back. If some are damaged, as in the store, the copy stays and the verb ends with code 2."
+        "Its pages and values are read back. If some are damaged, as in the store, the copy stays and the verb ends "
+        + "with code 2."
 
     static func run(
         _ arguments: ParsedArguments, _ console: Console, what: String, size: (StoreInfo) -> Int,
@@ -43,9 +44,9 @@ enum StoreCopy {
         }
         // The copy is complete, so it is kept even if the checks fail.
         let after = try StoreAccess.openForReading(destination).info().fileBytes
-        let damaged: Int
+        let damage: (pages: Int, values: Int)
         do {
-            damaged = try SampleStore.countUnreadableValues(in: destination) { try Interruption.check() }
+            damage = try SampleStore.countDamage(in: destination) { try Interruption.check() }
         } catch let error as Interruption {
             console.say("The copy in \(destination) is complete. It was not read back.")
             throw error
@@ -55,12 +56,15 @@ enum StoreCopy {
             [
                 .init("store", .string(arguments.store)), .init("destination", .string(destination)),
                 .init("bytes_before", .count(before)), .init("bytes", .count(after)),
-                .init("damaged_values", .count(damaged)),
+                .init("damaged_values", .count(damage.values)), .init("page_findings", .count(damage.pages)),
             ], arguments, console
         ) { ["\(Table.clean(destination)): \(ByteSize.text(after)), the store has \(ByteSize.text(before))."] }
-        if damaged == 0 { return .clean }
-        let values = damaged == 1 ? "1 value" : "\(damaged) values"
-        console.say("Damaged: \(values) of the copy cannot be read; 'kvinspect check' prints details.")
+        let values = damage.values == 1 ? "1 value" : "\(damage.values) values"
+        let findings = damage.pages == 1 ? "1 finding is" : "\(damage.pages) findings are"
+        var told = damage.values == 0 ? [] : ["\(values) of the copy cannot be read"]
+        if damage.pages > 0 { told.append("\(findings) about pages of the copy") }
+        if told.isEmpty { return .clean }
+        console.say("Damaged: \(told.joined(separator: ", and ")); 'kvinspect check' prints details.")
         return .damage
     }
 }

@@ -58,6 +58,7 @@ enum ImportVerb: Verb {
             if let map = arguments.text("map"), ImportMap.shipped(map) == nil { try refuse($0, asPartOf: map) }
             return try QuarantineFile($0, replaces: arguments.flag("force"), outside: arguments.store)
         }
+        try refuseMissing(file)
         let made = StoreAccess.holdsStore(arguments.store) ? nil : NewStore(arguments.store)
         // A type is refused before a store is made for it.
         if let types = task.types {
@@ -102,6 +103,13 @@ enum ImportVerb: Verb {
         try quarantine?.finish()
         try print(report, file, arguments, console)
         return report.quarantined == 0 && !report.isCutOff ? .clean : .partial
+    }
+
+    /// Refuses a file that is not there or may not be read, before a store is made for it.
+    private static func refuseMissing(_ file: String) throws {
+        // The input is open, a folder is read file by file, and a pipe must not be opened in vain.
+        guard file != "-", FileSystem.isFile(file) || FileSystem.identity(of: file) == nil else { return }
+        _ = try FileSource(path: file)
     }
 
     /// Refuses a file to write that is what is read, or stands in the folder that is read.

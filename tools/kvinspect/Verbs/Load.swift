@@ -51,8 +51,10 @@ enum LoadVerb: Verb {
         for type in new.sorted().prefix(mentioned) { console.say(UnknownType.text(ofNew: type)) }
         if new.count > mentioned { console.say("New types that are not named: \(new.count - mentioned).") }
         do {
-            try report(counts, loader, arguments, console)
-            try console.finish()
+            try OutputClosed.end {
+                try report(counts, loader, arguments, console)
+                try console.finish()
+            }
         } catch let error as Failure {
             let rest = loader.bad == 0 ? "All lines are" : "All lines but those that were left out are"
             if !loader.endedEarly {

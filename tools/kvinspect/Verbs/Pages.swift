@@ -115,7 +115,7 @@ enum PageVerb: Verb {
             }
         } catch let error as StoreError where error.code == .damaged && arguments.meta == nil {
             guard let (page, contents) = try PageListing.loosePage(number, of: arguments.store) else { throw error }
-            console.say(error.description)
+            console.say(StoreAccess.text(for: error))
             isDamaged = true
             fields = PageFields.fields(of: page)
             fields += PageFields.fields(of: contents, page, showsValues: arguments.flag("show-values"))

@@ -58,6 +58,8 @@ enum RepairVerb: Verb {
         } catch let error as StoreError where error.code == .cancelled {
             try Interruption.check()
             throw error
+        } catch let error as StoreError where error.code == .accessDenied && isOfOutput(error, output) {
+            throw Failure("\(error.path): \(error.detail)\(error.cause). Choose an --output where you may write.")
         }
         // A new store that is complete stays, so what it lacks is told, however late somebody wanted to stop.
         progress.finish()
@@ -66,6 +68,12 @@ enum RepairVerb: Verb {
             lines(report, written, arguments)
         }
         return report.isSound ? .clean : report.isLossy ? .lossyRepair : .repaired
+    }
+
+    /// Whether an error is about the new store, and not about the one that is read.
+    private static func isOfOutput(_ error: StoreError, _ output: String?) -> Bool {
+        guard let output else { return false }
+        return path(error.path) == path(output)
     }
 
     private static func fields(
@@ -78,7 +86,7 @@ enum RepairVerb: Verb {
             .init("mended", parts(report.mended)), .init("mended_values", .count(report.mendedValues)),
             .init("lost", parts(report.lost)),
             .init("may_hold_deleted", .bool(report.mayHoldDeleted)), .init("doubtful", parts(report.doubtful)),
-            .init("identities_lost", parts(report.identitiesLost)),
+            .init("identities_lost", parts(report.identitiesLost)), .init("details_lost", parts(report.detailsLost)),
             .init(
                 "records_lost",
                 .object(
@@ -135,11 +143,12 @@ enum RepairVerb: Verb {
         ] {
             lines += parts.map { line(title, $0, arguments) }
         }
-        if !report.identitiesLost.isEmpty {
+        if !report.detailsLost.isEmpty {
+            lines.append("  ids, metadata, sync identifiers, devices and groups of those samples are lost")
             lines.append(
                 report.keepsNameless
                     ? "  those samples are kept under new ids"
-                    : "  those samples are left out; --include-doubtful keeps them")
+                    : "  those samples are left out; --include-doubtful keeps them under new ids")
         }
         if report.mayHoldDeleted { lines.append("deleted samples may be back: what tells of deletions is lost") }
         let tables = report.recordsLost.sorted { $0.key < $1.key }
