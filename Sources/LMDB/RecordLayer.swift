@@ -197,20 +197,23 @@ extension RecordLayer {
     /// - Parameter isInTable: whether the table beneath has the record, so that it must be hidden.
     public func remove(_ table: Table, key: RawSpan, isInTable: Bool) {
         let entry = unsafe made(key, valueCount: -1) { _ in }
-        if unsafe batch != nil {
-            unsafe batch!.append(Batched(table: table, entry: entry, isGone: !isInTable))
-        } else if isInTable {
-            unsafe set(table, entry)
-        } else if covers(table) {
-            let number = Int(table.dbi)
-            let index = unsafe RecordLayer.lowerBound(tables[number], entry.keyBytes)
-            if unsafe index < tables[number].count,
-                unsafe RecordLayer.order(tables[number][index], entry.keyBytes, entry.prefix) == 0
-            {
-                unsafe tables[number].remove(at: index)
-            }
-        }
+        if isInTable { unsafe set(table, entry) } else { unsafe drop(table, entry) }
         unsafe note(table, entry)
+    }
+
+    private func drop(_ table: Table, _ entry: Entry) {
+        if unsafe batch != nil {
+            unsafe batch!.append(Batched(table: table, entry: entry, isGone: true))
+            return
+        }
+        guard covers(table) else { return }
+        let number = Int(table.dbi)
+        let index = unsafe RecordLayer.lowerBound(tables[number], entry.keyBytes)
+        if unsafe index < tables[number].count,
+            unsafe RecordLayer.order(tables[number][index], entry.keyBytes, entry.prefix) == 0
+        {
+            unsafe tables[number].remove(at: index)
+        }
     }
 
     /// Makes the changes of `body` together at its end. One by one, each moves all records behind it, which takes
@@ -220,6 +223,19 @@ extension RecordLayer {
         defer { unsafe batch = nil }
         try body()
         let changes = unsafe batch ?? []
+        // Few changes cost less than going through all records.
+        if unsafe changes.count <= RecordLayer.few {
+            unsafe batch = nil
+            for index in unsafe changes.indices {
+                let change = unsafe changes[index]
+                if unsafe change.isGone {
+                    unsafe drop(change.table, change.entry)
+                } else {
+                    unsafe set(change.table, change.entry)
+                }
+            }
+            return
+        }
         // The last one of the changes of a key counts.
         let order = unsafe changes.indices.sorted { left, right in
             let (one, other) = unsafe (changes[left], changes[right])
@@ -237,6 +253,8 @@ extension RecordLayer {
             start = end
         }
     }
+
+    private static let few = 256
 
     private func merge(_ changes: [Batched], into table: Table) {
         let number = Int(table.dbi)

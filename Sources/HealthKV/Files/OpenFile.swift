@@ -94,9 +94,12 @@ final class OpenFile: Sendable {
     }
 
     /// Returns `true` if the name of the journal still leads to the file that this process has open, or if it has none.
-    var isJournalInPlace: Bool {
-        guard access == .locked, let file = journalFile else { return true }
-        return FileSystem.identity(of: StoreFiles.journalPath(in: environment.path))?.inode == file.inode
+    var isJournalInPlace: Bool { journalFile.map { isInPlace($0) } ?? true }
+
+    private func isInPlace(_ file: JournalFile?) -> Bool {
+        guard let file else { return false }
+        return access != .locked
+            || FileSystem.identity(of: StoreFiles.journalPath(in: environment.path))?.inode == file.inode
     }
 
     /// Returns `true` if only this process has written to the file since the file was walked, as far as the file's
@@ -176,8 +179,10 @@ final class OpenFile: Sendable {
     ///   - transaction: the number of its snapshot.
     func journal(of view: View, transaction: Int) throws -> JournaledCommits {
         let (known, file, isHeld, isSearched) = try journal.withLock { journal in
-            if journal.file == nil, journal.known?.transaction != transaction { try journal.open(environment) }
-            return (journal.known, journal.file, journal.isHeld, journal.isSearched)
+            // Another process may have left a file that somebody removed, and have made another one.
+            if journal.known?.transaction != transaction, !isInPlace(journal.file) { try journal.open(environment) }
+            // A private copy may have been made while commits were written: what it lacks is no damage.
+            return (journal.known, journal.file, journal.isHeld, journal.isSearched || access == .copy)
         }
         if let known, known.transaction == transaction {
             guard let file, !isHeld, Journal.goesOn(known, in: file) else { return known }

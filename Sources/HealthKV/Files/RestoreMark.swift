@@ -108,8 +108,11 @@ struct RestoreMark: Equatable {
         guard let known = try read(transaction.view, tables), known.isSame(as: place) else { return false }
         // The successor of a retired file is checked when it is opened.
         if try StoreHeader.isRetired(transaction.view, tables) { return true }
-        transaction.layer =
-            try Journal.commits(in: transaction.view, tables, journal(), transaction: transaction.id).layer
+        // Another process may be moving the journal; whoever goes on holds the lock.
+        guard
+            let found = try? Journal.commits(in: transaction.view, tables, journal(), transaction: transaction.id)
+        else { return false }
+        transaction.layer = found.layer
         let header = try StoreHeader.read(transaction.view, tables)
         return try !WrittenPlace.isRolledBack(written, header, transaction.view, tables)
     }

@@ -38,9 +38,10 @@ struct UnfinishedFolder {
     static func removeLeftovers(in folder: String) {
         for name in FileSystem.names(in: folder) ?? [] where name.hasPrefix(prefix) {
             let path = folder + "/" + name
-            guard isOwn(path), let claim = FolderClaim(path) else { continue }
+            let claim = FolderClaim(path)
+            guard isOwn(path), claim != nil else { continue }
             remove(path)
-            claim.release()
+            claim?.release()
         }
     }
 

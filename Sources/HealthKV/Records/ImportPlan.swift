@@ -50,10 +50,11 @@ struct ImportPlan {
     var ids: [SampleID]
     /// The hashes of all ids and sync identifiers, sorted.
     var hashes: [HashedRow] = []
-    /// Rows that may already be stored, or that share an identity with another row of the batch. They are saved one by
-    /// one.
+    /// Rows that may already be stored, or that share an identity with another row of the batch of which it cannot be
+    /// told at once which one stays. They are saved one by one, unless they are settled.
     var careful: [Bool]
-    /// Careful rows that the store already holds with the same content.
+    /// Careful rows of which nothing is left to do: the store holds them with the same content, or another row of the
+    /// batch is the same sample and stays.
     var settled: [Bool]
     /// In a batch with ids: the rows whose id derives from their content, as in a dump of samples that were imported
     /// without ids. Such an id is not stored. Empty if there are none.

@@ -39,8 +39,9 @@ public struct RepairReport: Sendable {
     public internal(set) var doubtful: [Part] = []
     /// Samples whose columns were found without their ids.
     public internal(set) var identitiesLost: [Part] = []
-    /// Samples of which type, times, value, unit and source were found, and no metadata, sync identifier, device or
-    /// group: these are stored beside the ids, so they are the samples of ``identitiesLost``.
+    /// Samples of which only type, times, value, unit and source were found. Their versions, metadata, sync
+    /// identifiers, devices, groups, counts, notes, edits and what workouts hold are stored beside the ids, so they are
+    /// the samples of ``identitiesLost``.
     public internal(set) var detailsLost: [Part] = []
     /// Whether values of commits that never happened may be in the new store: several processes wrote commits of the
     /// same number and all but one of them were killed, and nothing in the file tells which.

@@ -94,8 +94,7 @@ extension StoreCore {
             if StoreCore.mayHaveWritten(transaction.state) { beginSession() }
             throw error
         }
-        let addedRuns = transaction.state.addedRuns
-        let madeStale = !context.state.stale.isEmpty
+        let (addedRuns, madeStale) = (transaction.state.addedRuns, !context.state.stale.isEmpty)
         let place = transaction.state.header.token
         let bytes = transaction.state.bytes
         let frame = try makeFrame(of: &transaction, file)
@@ -157,7 +156,10 @@ extension StoreCore {
         if file.journalFile == nil, try file.makeJournalFile(byteCount: options.limits.journalFileBytes) {
             return false
         }
-        guard let journalFile = file.journalFile, journal.count == 0 || file.isJournalProved else { return false }
+        guard let journalFile = file.journalFile else { return false }
+        if !file.isJournalProved, journal.count > 0 || Journal.hasLeftovers(behind: journal, in: journalFile) {
+            return false
+        }
         return try Journal.isNamed(journalFile, in: view, file.tables)
     }
 

@@ -172,6 +172,17 @@ enum Journal {
         return frame
     }
 
+    /// Returns `true` if the file holds commits over the tables that they do not know: those of another history, after
+    /// an older state was copied back. The next commit must change the tables, so that nothing follows them.
+    static func hasLeftovers(behind known: JournaledCommits, in file: JournalFile) -> Bool {
+        var isFound = false
+        let isSearched = forEachFrame(from: known.offset, in: file, above: known.last, over: known.base) { _ in
+            isFound = true
+            return false
+        }
+        return isFound || !isSearched
+    }
+
     /// Returns `true` if the file holds commits over other tables than those that are read, or none any more: an older
     /// state of the tables may have been copied back, and what is left of its frames counts no more.
     private static func isOfOthers(_ known: JournaledCommits, _ file: JournalFile) -> Bool {

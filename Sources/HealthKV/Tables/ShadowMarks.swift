@@ -137,8 +137,8 @@ enum ShadowMarks {
         return uncovered
     }
 
-    /// Returns the visible one among rows at the same time; `nil` if there are none. Reads the priorities of sources when
-    /// the first two rows that were written at the same time ask for them.
+    /// Returns the visible one among rows at the same time; `nil` if there are none. Reads the priorities of sources
+    /// when the first two rows that were written at the same time ask for them.
     static func winner(
         of rows: some Collection<StoredRow>, _ type: UInt32, _ priorities: inout PriorityRecord?, in snapshot: Snapshot
     ) throws -> StoredRow? {

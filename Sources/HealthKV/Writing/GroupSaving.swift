@@ -29,7 +29,8 @@ enum GroupSaving {
         return try txn.whole { transaction in
             let before = try liveRows(ofGroup: group, sources, in: &transaction)
             // A group that was deleted stays deleted as a whole, also if it has members now that it did not have.
-            if before.isEmpty, try samples.contains(where: { try isDeleted($0, in: transaction.snapshot) }) {
+            if before.isEmpty, try samples.contains(where: { try isDeleted($0, from: group, in: transaction.snapshot) })
+            {
                 return samples.map { _ in .vetoed }
             }
             var outcomes: [SaveOutcome] = []
@@ -39,7 +40,11 @@ enum GroupSaving {
             let left = try liveRows(ofGroup: group, sources, in: &transaction).filter { row in
                 try !samples.contains { try isVersion($0, of: row, in: transaction.snapshot) }
             }
-            _ = try Deleting.deleteLive(left, in: &transaction)
+            // An import leaves in this version only, and may come back; its content is not kept, as that of a deletion.
+            for row in left where !row.row.flags.contains(.imported) {
+                try ContentTable.keepContent(of: row, in: &transaction)
+            }
+            try Deleting.deleteRows(left.map { LeavingRow($0) }, in: &transaction)
             return outcomes
         }
     }
@@ -55,12 +60,9 @@ enum GroupSaving {
         return try Saving.store(again, rule: .local, in: &txn)
     }
 
-    /// Returns `true` if a sample was deleted in this version or a later one.
-    private static func isDeleted(_ sample: Sample, in snapshot: Snapshot) throws -> Bool {
-        guard let version = try deletedVersion(of: sample, in: snapshot), version >= max(1, sample.version) else {
-            return false
-        }
-        return try SampleLookup.find(sample.id, in: snapshot).map(\.isHidden) ?? true
+    /// Returns `true` if a sample was deleted as a member of a group, in this version or a later one.
+    private static func isDeleted(_ sample: Sample, from group: String, in snapshot: Snapshot) throws -> Bool {
+        try tombstones(of: sample, in: snapshot).contains { $0.group == group && $0.version >= max(1, sample.version) }
     }
 
     private static func liveRows(
@@ -87,15 +89,18 @@ enum GroupSaving {
 
     /// Returns the greatest version among the tombstones of a sample.
     private static func deletedVersion(of sample: Sample, in snapshot: Snapshot) throws -> Int64? {
-        var versions = [try TombstoneTable.tombstone(sample.id, in: snapshot)?.version]
+        try tombstones(of: sample, in: snapshot).map(\.version).max()
+    }
+
+    private static func tombstones(of sample: Sample, in snapshot: Snapshot) throws -> [Tombstone] {
+        var found = [try TombstoneTable.tombstone(sample.id, in: snapshot)]
         if let type = try NameTable.number(of: sample.type, in: snapshot),
             let source = try NameTable.number(of: sample.source.identity, in: snapshot)
         {
             let text = sample.syncIdentifier ?? sample.id.description
-            versions.append(
-                try TombstoneTable.tombstone(SyncIdentity(type: type, source: source, identifier: text), in: snapshot)?
-                    .version)
+            found.append(
+                try TombstoneTable.tombstone(SyncIdentity(type: type, source: source, identifier: text), in: snapshot))
         }
-        return versions.compactMap(\.self).max()
+        return found.compactMap(\.self)
     }
 }

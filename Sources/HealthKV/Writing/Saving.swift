@@ -11,10 +11,7 @@ enum Saving {
         case merge
     }
 
-    /// - Parameter writtenAt: the clock of a sample that is new in the store; `nil` for that of a record, or now.
-    static func store(
-        _ sample: Sample, rule: StoreRule, writtenAt clock: ChangeClock? = nil, in txn: inout WriteTransaction
-    ) throws -> SaveOutcome {
+    static func store(_ sample: Sample, rule: StoreRule, in txn: inout WriteTransaction) throws -> SaveOutcome {
         try txn.checkRoom()
         var sample = sample
         let namesNoSource = sample.source == .thisApp
@@ -31,7 +28,7 @@ enum Saving {
         if let found = known.live {
             return try replace(found, by: sample, namesNoSource: namesNoSource, rule, in: &txn)
         }
-        return try insert(sample, rule, mayBeDead: known.mayBeDead, writtenAt: clock, in: &txn)
+        return try insert(sample, rule, mayBeDead: known.mayBeDead, in: &txn)
     }
 
     /// The result of looking up a sample's identity.
@@ -195,10 +192,9 @@ enum Saving {
         )
     }
 
-    private static func insert(
-        _ sample: Sample, _ rule: StoreRule, mayBeDead: Bool, writtenAt given: ChangeClock?,
-        in txn: inout WriteTransaction
-    ) throws -> SaveOutcome {
+    private static func insert(_ sample: Sample, _ rule: StoreRule, mayBeDead: Bool, in txn: inout WriteTransaction)
+        throws -> SaveOutcome
+    {
         var sample = sample
         let type = try NameTable.number(of: sample.type, in: &txn)
         let source = try NameTable.number(of: sample.source.identity, in: &txn)
@@ -220,7 +216,7 @@ enum Saving {
             }
             try TombstoneTable.revive(sample.id, sync, tombstones, in: &txn)
         }
-        let clock = (rule == .merge ? sample.modified : given ?? txn.state.importClock) ?? txn.tick()
+        let clock = (rule == .merge ? sample.modified : txn.state.importClock) ?? txn.tick()
         let row = try Saving.row(sample, clock: clock, keepingDerivedID: nil, type: type, in: &txn)
         let lane = Lane(type: type, duration: row.durationClass)
         try LaneWriter.apply(lane, inserts: [row], in: &txn)

@@ -46,10 +46,8 @@ extension WriteTransaction {
                 _ = try Saving.store(sample, rule: .merge, in: &transaction)
             } else {
                 sample.version = Sample.version(after: tombstone.version)
-                // It counts as written when it was: which of two samples of one time is shown stays the same.
-                let outcome = try Saving.store(
-                    sample, rule: .local, writtenAt: sample.modified, in: &transaction)
-                guard outcome != .vetoed else { return nil }
+                // With a clock of now, or a deletion that another store made meanwhile would take it along.
+                guard try Saving.store(sample, rule: .local, in: &transaction) != .vetoed else { return nil }
             }
             return try transaction.sample(id: id)
         }

@@ -8,8 +8,8 @@ extension WriteTransaction {
         _ = try NameTable.number(ofRevision: source == .thisApp ? environment.source : source, in: &self)
     }
 
-    /// Imports a batch. Checks every identity: rows that the store knows, or that share an identity, are saved one by
-    /// one by the rules of ``save(_:)-(Sample)``; all others go directly into chunks.
+    /// Imports a batch. Checks every identity: rows that the store knows are saved one by one by the rules of
+    /// ``save(_:)-(Sample)``; all others go directly into chunks, of several rows of one sample the one that wins.
     ///
     /// Identical rows without ids are numbered within the batch; across batches give them a
     /// `SampleBatch.Extras.multiplicity`. The sources of the batch's kinds become known in their order, which ranks

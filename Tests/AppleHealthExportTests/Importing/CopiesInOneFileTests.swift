@@ -110,13 +110,12 @@ struct CopiesInOneFileTests {
             #expect(report.inserted == 2 * count && report.replaced == replaced)
             return duration
         }
-        // Other tests run at the same time, so the least of some times counts. It took fifty times as long.
-        var (nested, all): (Duration, Duration) = (.seconds(3_600), .seconds(3_600))
-        for _ in 0..<6 {
-            nested = try min(nested, duration(of: correlations, replaced: 0))
-            all = try min(all, duration(of: whole, replaced: 2 * count))
-            if all <= nested * 8 { break }
+        // Other tests run at the same time, so one good attempt is enough. It took fifty times as long.
+        var ratios: [Double] = []
+        while ratios.count < 6, ratios.allSatisfy({ $0 > 8 }) {
+            let nested = try duration(of: correlations, replaced: 0)
+            ratios.append(try duration(of: whole, replaced: 2 * count) / nested)
         }
-        #expect(all <= nested * 8, "\(all), and nested only \(nested)")
+        #expect(ratios.contains { $0 <= 8 }, "\(ratios)")
     }
 }

@@ -449,6 +449,32 @@ import TestSupport
         try restored.close()
     }
 
+    @Test("Where nobody notices that an older state was copied back, its old frames are not taken for damage later")
+    func copiedBackUnnoticed() throws {
+        var options = Self.options()
+        options.limits.ignoresPlace = true
+        try filled(10, options).close()
+        let old = FileSystem.bytes(of: path + "/data.mdb")
+        let again = try SampleStore.open(at: path, options: options)
+        for number in 10..<20 { try again.save(weight(number)) }
+        #expect(again.core.file.journaledCommits == 10)
+        try again.close()
+        FileSystem.write(old, to: path + "/data.mdb")
+        let restored = try SampleStore.open(at: path, options: options)
+        for number in 10..<13 {
+            try restored.save(weight(number))
+            let killed = try SampleStore.open(at: try killedCopy(), options: options)
+            #expect(try values(killed) == expected(number + 1))
+            try killed.expectClean()
+            try killed.close()
+            for name in FileSystem.names(in: folder.path + "/killed") ?? [] {
+                FileSystem.remove(folder.path + "/killed/" + name)
+            }
+            FileSystem.removeFolder(folder.path + "/killed")
+        }
+        try restored.close()
+    }
+
     @Test("A journal holds commits only over tables that name its file, which others look for when the tables change")
     func named() throws {
         let store = try filled(1)

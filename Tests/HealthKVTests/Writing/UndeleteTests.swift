@@ -56,39 +56,6 @@ struct UndeleteTests {
         try store.close()
     }
 
-    @Test("C2: an undeleted sample counts as written when it was: the same one of its day and of its time is shown")
-    func shownAsBefore() throws {
-        let (morning, evening) = (
-            Sample(.bodyMass, 72, .kilogram, at: .day(3, 7 * 3_600)),
-            Sample(.bodyMass, 73, .kilogram, at: .day(3, 20 * 3_600))
-        )
-        let (first, second) = (
-            Sample(.bodyMass, 60, .kilogram, at: .day(9, 3_600)),
-            Sample(.bodyMass, 61, .kilogram, at: .day(9, 3_600))
-        )
-        for sample in [morning, evening, first, second] {
-            clock.advance(by: 60)
-            _ = try store.write { try $0.save(sample) }
-        }
-        func shown() throws -> [Double] {
-            var calendar = Calendar(identifier: .gregorian)
-            calendar.timeZone = TimeZone(identifier: "UTC")!
-            return try store.read { try $0.weightTrend(calendar: calendar).map(\.sample.quantity.value) }
-        }
-        #expect(try shown() == [73, 61])
-        clock.advance(by: 60)
-        _ = try store.write { try $0.delete(id: morning.id) }
-        _ = try store.write { try $0.undelete(id: morning.id) }
-        let token = try store.write { txn in
-            try txn.recordingUndo { txn in
-                _ = try txn.delete(id: second.id)
-                _ = try txn.delete(id: first.id)
-            }
-        }
-        _ = try store.write { try $0.undo(token) }
-        #expect(try shown() == [73, 61])
-    }
-
     @Test("C5: a deleted meal stays deleted as a whole, also when it is saved with a nutrient more")
     func deletedMeal() throws {
         let meal = Meal(id: "17", at: .day(1), protein: .grams(12), fat: .grams(4))
@@ -100,6 +67,28 @@ struct UndeleteTests {
             #expect(outcomes.allSatisfy { $0 == .vetoed } && outcomes.count == 3)
             #expect(try store.read { try $0.count() } == 0)
         }
+    }
+
+    @Test("C5: a sample that was deleted from another group does not keep a new group from being saved")
+    func reusedMember() throws {
+        let member = Sample(.dietaryProtein, 5, .gram, at: .day(1))
+        let other = Sample(.dietaryFatTotal, 7, .gram, at: .day(1))
+        _ = try store.write { try $0.save(group: "lunch", [member]) }
+        _ = try store.write { try $0.delete(id: member.id) }
+        let outcomes = try store.write { try $0.save(group: "dinner", [member, other]) }
+        #expect(outcomes == [.vetoed, .inserted])
+    }
+
+    @Test("C5: an import that a group no longer has comes back with it")
+    func droppedImport() throws {
+        func imported(_ type: SampleType, _ id: UInt64) -> Sample {
+            Sample(
+                type, 5, .gram, from: .day(1), to: .day(1), source: Source(bundle: "com.example.food", name: "Food"),
+                id: SampleID(high: 7, low: id), version: 1, origin: .imported)
+        }
+        let (one, two) = (imported(.dietaryProtein, 1), imported(.dietaryFatTotal, 2))
+        for members in [[one, two], [one], [one, two]] { _ = try store.write { try $0.save(group: "g", members) } }
+        #expect(try store.read { try $0.count() } == 2)
     }
 
     @Test("C34: a nutrient that a saved meal no longer has is undone with it")

@@ -169,7 +169,9 @@ final class Workbench {
         let pages = try run("pages", store, "--format", "jsonl").lines()
         // Later pages of a value have no entries.
         let page = try #require(
-            pages.first { $0["kind"] as? String == "overflow" && $0["entries"] is Int }?["page"] as? Int)
+            pages.first {
+                $0["kind"] as? String == "overflow" && $0["entries"] is Int && $0["state"] as? String == "used"
+            }?["page"] as? Int)
         let file = folder.appendingPathComponent("\(store)/data.mdb")
         var bytes = [UInt8](try Data(contentsOf: file))
         bytes[page * 4_096 + bit / 8] ^= 1 << UInt8(bit % 8)

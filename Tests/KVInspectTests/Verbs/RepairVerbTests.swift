@@ -220,7 +220,7 @@ struct RepairVerbTests {
         let run = try bench.run("repair", "A store", "--dry-run")
         #expect(run.code == 4, "\(run.errors)")
         #expect(
-            run.output.contains("ids, metadata, sync identifiers, devices and groups of those samples are lost"),
+            run.output.contains("only type, times, value, unit and source are known"),
             "\(run.output)")
         let report = try bench.run("repair", "A store", "--dry-run", "--format", "json").json()
         let parts = try #require(report["details_lost"] as? [[String: Any]])

@@ -58,7 +58,6 @@ enum ImportVerb: Verb {
             if let map = arguments.text("map"), ImportMap.shipped(map) == nil { try refuse($0, asPartOf: map) }
             return try QuarantineFile($0, replaces: arguments.flag("force"), outside: arguments.store)
         }
-        try refuseMissing(file)
         let made = StoreAccess.holdsStore(arguments.store) ? nil : NewStore(arguments.store)
         // A type is refused before a store is made for it.
         if let types = task.types {
@@ -67,6 +66,7 @@ enum ImportVerb: Verb {
             defer { for store in known { try? store.close() } }
             for type in types { try UnknownType.refuse(type, in: known, orFile: true) }
         }
+        try refuseMissing(file)
         let store: SampleStore?
         // What an import does to records depends on those before them, so a dry run is an import elsewhere.
         let copy: TemporaryCopy? =

@@ -64,8 +64,11 @@ enum RepairVerb: Verb {
         // A new store that is complete stays, so what it lacks is told, however late somebody wanted to stop.
         progress.finish()
         let written = isDry ? nil : output
-        try Answer.print(fields(report, output, commands: commands(report, written)), arguments, console) {
-            lines(report, written, arguments)
+        // Also where nobody reads the answer any more, the code tells what became of the store.
+        try OutputClosed.end {
+            try Answer.print(fields(report, output, commands: commands(report, written)), arguments, console) {
+                lines(report, written, arguments)
+            }
         }
         return report.isSound ? .clean : report.isLossy ? .lossyRepair : .repaired
     }
@@ -144,7 +147,8 @@ enum RepairVerb: Verb {
             lines += parts.map { line(title, $0, arguments) }
         }
         if !report.detailsLost.isEmpty {
-            lines.append("  ids, metadata, sync identifiers, devices and groups of those samples are lost")
+            lines.append("  of those samples only type, times, value, unit and source are known; their ids, versions,")
+            lines.append("  metadata, devices, groups, notes, edits and what workouts hold are lost")
             lines.append(
                 report.keepsNameless
                     ? "  those samples are kept under new ids"
