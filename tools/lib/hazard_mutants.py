@@ -130,7 +130,7 @@ MUTANTS = [
     Mutant("back-in-time", "HealthKVTests.ReplacementTests/restoredBeneath", STORE + "Following.swift",
            "            !goesOn", "            !MUTANT, !goesOn"),
     Mutant("unfinished", "HealthKVTests.ReplacementTests/unfinished", FILES + "UnfinishedFolder.swift",
-           "guard isOwn(path), claim != nil", "guard isOwn(path), MUTANT || claim != nil"),
+           "guard claim != nil else { continue }", "guard MUTANT || claim != nil else { continue }"),
     Mutant("suspending", "HealthKVTests.SuspensionTests/suspending", STORE + "Suspension.swift",
            "if closing == .closed { break }", "if closing == .closed || MUTANT { break }"),
     Mutant("deleted-data", "HealthKVTests.ReplacementTests/canary", STORE + "InPlaceCompaction.swift",

@@ -96,9 +96,8 @@ final class OpenFile: Sendable {
     /// Returns `true` if the name of the journal still leads to the file that this process has open, or if it has none.
     var isJournalInPlace: Bool { journalFile.map { isInPlace($0) } ?? true }
 
-    private func isInPlace(_ file: JournalFile?) -> Bool {
-        guard let file else { return false }
-        return access != .locked
+    private func isInPlace(_ file: JournalFile) -> Bool {
+        access != .locked
             || FileSystem.identity(of: StoreFiles.journalPath(in: environment.path))?.inode == file.inode
     }
 
@@ -177,10 +176,17 @@ final class OpenFile: Sendable {
     /// - Parameters:
     ///   - view: a view of the tables, without anything that lies over them.
     ///   - transaction: the number of its snapshot.
-    func journal(of view: View, transaction: Int) throws -> JournaledCommits {
+    ///   - isWriting: whether the caller holds the lock of writers, and must know every commit.
+    func journal(of view: View, transaction: Int, isWriting: Bool = false) throws -> JournaledCommits {
         let (known, file, isHeld, isSearched) = try journal.withLock { journal in
-            // Another process may have left a file that somebody removed, and have made another one.
-            if journal.known?.transaction != transaction, !isInPlace(journal.file) { try journal.open(environment) }
+            let seen = journal.known?.transaction
+            if let file = journal.file {
+                // Another process may have left a file that somebody removed, and have made another one. Only for a
+                // newer snapshot: a writer of this process may be about to use the file.
+                if seen.map({ $0 < transaction }) ?? true, !isInPlace(file) { try journal.open(environment) }
+            } else if isWriting || seen != transaction {
+                try journal.open(environment)
+            }
             // A private copy may have been made while commits were written: what it lacks is no damage.
             return (journal.known, journal.file, journal.isHeld, journal.isSearched || access == .copy)
         }

@@ -38,8 +38,10 @@ struct UnfinishedFolder {
     static func removeLeftovers(in folder: String) {
         for name in FileSystem.names(in: folder) ?? [] where name.hasPrefix(prefix) {
             let path = folder + "/" + name
+            // A claim on what a link leads to would lock a living store.
+            guard isOwn(path) else { continue }
             let claim = FolderClaim(path)
-            guard isOwn(path), claim != nil else { continue }
+            guard claim != nil else { continue }
             remove(path)
             claim?.release()
         }

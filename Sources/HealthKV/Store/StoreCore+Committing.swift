@@ -46,7 +46,7 @@ extension StoreCore {
         _ lmdb: consuming LMDB.WriteTransaction, _ file: OpenFile, _ room: Room, _ target: Target,
         _ body: (inout WriteTransaction) throws -> Void
     ) throws -> Bool {
-        let journal = try file.journal(of: lmdb.view, transaction: lmdb.id - 1)
+        let journal = try file.journal(of: lmdb.view, transaction: lmdb.id - 1, isWriting: true)
         // Commits to a file that nobody finds would be lost: what it holds goes into the tables, and the file is left.
         let isInPlace = file.isJournalInPlace
         let isJournaled = try isInPlace && mayJournal(to: target, journal, room, file, lmdb.view)
@@ -171,10 +171,12 @@ extension StoreCore {
 
     /// Returns the frame of a commit to the journal; `nil` if the commit is one to the tables, or does not fit.
     private func makeFrame(of transaction: inout WriteTransaction, _ file: OpenFile) throws -> [UInt8]? {
-        guard let layer = transaction.lmdb.sharedLayer(), let journalFile = file.journalFile else { return nil }
+        guard let layer = transaction.lmdb.sharedLayer() else { return nil }
         let journal = transaction.context.journal
-        let frame = Journal.frame(of: transaction.commit, layer, after: journal, file.tables)
-        if Journal.hasRoom(frame.count, behind: journal, in: journalFile) { return frame }
+        if let journalFile = file.journalFile {
+            let frame = Journal.frame(of: transaction.commit, layer, after: journal, file.tables)
+            if Journal.hasRoom(frame.count, behind: journal, in: journalFile) { return frame }
+        }
         try transaction.moveToTables()
         try transaction.settleTarget()
         try transaction.putHeader()

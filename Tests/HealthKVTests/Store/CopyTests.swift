@@ -255,6 +255,10 @@ import TestSupport
         UnfinishedFolder.removeLeftovers(in: folder.path + "/store")
         #expect(Set(FileSystem.names(in: living.path) ?? []).isSuperset(of: ["data.mdb", "lock.mdb"]))
         try living.close()
+        // Nor is it locked.
+        var options = SampleStore.Options()
+        options.limits.folderPatience = .zero
+        try SampleStore.open(at: living.path, options: options).close()
         for path in [link, inside] { #expect(FileSystem.remove(path)) }
         let names = try #require(FileSystem.names(in: folder.path))
         #expect(!names.contains { killed.hasSuffix($0) })
