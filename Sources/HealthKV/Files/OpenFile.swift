@@ -182,8 +182,13 @@ final class OpenFile: Sendable {
             let seen = journal.known?.transaction
             if let file = journal.file {
                 // Another process may have left a file that somebody removed, and have made another one. Only for a
-                // newer snapshot: a writer of this process may be about to use the file.
-                if seen.map({ $0 < transaction }) ?? true, !isInPlace(file) { try journal.open(environment) }
+                // newer snapshot: a writer of this process may be about to use the file. And only if the tables do not
+                // name it: only a file that they name holds commits over them.
+                if seen.map({ $0 < transaction }) ?? true, !isInPlace(file),
+                    try !Journal.isNamed(file, in: view, tables)
+                {
+                    try journal.open(environment)
+                }
             } else if isWriting || seen != transaction {
                 try journal.open(environment)
             }

@@ -19,12 +19,12 @@ enum InPlaceCompaction {
     /// now.
     private static func scrubJournal(in core: StoreCore) throws {
         let file = try core.usableFile()
-        guard let journalFile = try file.presentJournalFile() else { return }
         // Other writers wait meanwhile.
         let lmdb = try core.beginWrite(file)
         let isRetired = try file.isRetired(in: lmdb)
         if isRetired { return }
-        let offset = try file.journal(of: lmdb.view, transaction: lmdb.id - 1).offset
+        let offset = try file.journal(of: lmdb.view, transaction: lmdb.id - 1, isWriting: true).offset
+        guard let journalFile = try file.presentJournalFile() else { return }
         let zeros = [UInt8](repeating: 0, count: journalFile.byteCount - offset)
         do {
             try journalFile.write(zeros, at: offset, flushes: !core.options.limits.skipsSync)
@@ -57,7 +57,7 @@ enum InPlaceCompaction {
         guard !isRetired, old.isInPlace(core.path) else {
             throw StoreError(.busy, path: core.path, "Another process has just replaced the file")
         }
-        let journal = try old.journal(of: lmdb.view, transaction: lmdb.id - 1)
+        let journal = try old.journal(of: lmdb.view, transaction: lmdb.id - 1, isWriting: true)
         let made = try UnfinishedFolder(in: core.path)
         defer { made.remove() }
         do {
