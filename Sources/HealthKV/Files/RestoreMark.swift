@@ -108,7 +108,7 @@ struct RestoreMark: Equatable {
         guard let known = try read(transaction.view, tables), known.isSame(as: place) else { return false }
         // The successor of a retired file is checked when it is opened.
         if try StoreHeader.isRetired(transaction.view, tables) { return true }
-        // Another process may be moving the journal; whoever goes on holds the lock.
+        // Another process may be moving the journal. What follows looks again, under the lock.
         guard
             let found = try? Journal.commits(in: transaction.view, tables, journal(), transaction: transaction.id)
         else { return false }
