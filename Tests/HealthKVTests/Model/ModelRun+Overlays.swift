@@ -17,7 +17,12 @@ extension ModelRun {
         edited.original = held.original ?? Sample.Original(of: held)
         (edited.version, edited.modified) = (0, nil)
         let before = model.lastClock
-        let (expected, id) = model.save(edited, .local, clock: soon, now: clock.now)
+        // An edit that changes nothing lays nothing over the import.
+        let changesNothing =
+            (edited.start, edited.end) == (held.start, held.end) && edited.quantity.unit == held.quantity.unit
+            && edited.quantity.value.bitPattern == held.quantity.value.bitPattern && edited.local == held.local
+        let (expected, id) =
+            changesNothing ? (.unchanged, held.id) : model.save(edited, .local, clock: soon, now: clock.now)
         let laid = edited
         let outcome = try txn.overlay(id: held.id) { sample in
             (sample.start, sample.end, sample.quantity, sample.local) = (
