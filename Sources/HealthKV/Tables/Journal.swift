@@ -151,7 +151,9 @@ enum Journal {
             (found.folded, found.last) = (first - 1, first - 1)
         }
         try layFrames(after: &found, over: RecordLayer(), file, view, tables)
-        return (found, Int(lastCommit(in: file, behind: found) - found.last))
+        if isOfOthers(found, file) { return (found, 0) }
+        let last = lastCommit(in: file, from: found.offset, above: found.last, over: found.base)
+        return (found, Int((last ?? found.last) - found.last))
     }
 
     /// Returns the frame that follows; `nil` if it is incomplete: then its commit never happened.
@@ -175,12 +177,7 @@ enum Journal {
     /// Returns `true` if the file holds commits over the tables that they do not know: those of another history, after
     /// an older state was copied back. The next commit must change the tables, so that nothing follows them.
     static func hasLeftovers(behind known: JournaledCommits, in file: JournalFile) -> Bool {
-        var isFound = false
-        let isSearched = forEachFrame(from: known.offset, in: file, above: known.last, over: known.base) { _ in
-            isFound = true
-            return false
-        }
-        return isFound || !isSearched
+        lastCommit(in: file, from: known.offset, above: known.last, over: known.base) != nil
     }
 
     /// Returns `true` if the file holds commits over other tables than those that are read, or none any more: an older
@@ -193,50 +190,34 @@ enum Journal {
 
     /// Returns `true` if a later commit than the next one is in the file. Then the next one did happen, and is damaged.
     private static func hasFrame(behind known: JournaledCommits, in file: JournalFile) -> Bool {
-        if isOfOthers(known, file) { return false }
-        var isFound = false
-        let isSearched = forEachFrame(from: known.offset + 8, in: file, above: known.last + 1, over: known.base) { _ in
-            isFound = true
-            return false
-        }
-        return isFound || !isSearched
+        !isOfOthers(known, file)
+            && lastCommit(in: file, from: known.offset + 8, above: known.last + 1, over: known.base) != nil
     }
 
-    /// Returns the greatest commit over the tables in the file; that of `known` if none is greater.
-    private static func lastCommit(in file: JournalFile, behind known: JournaledCommits) -> UInt64 {
-        if isOfOthers(known, file) { return known.last }
-        var greatest = known.last
-        let isSearched = forEachFrame(from: known.offset, in: file, above: known.last, over: known.base) { commit in
-            greatest = max(greatest, commit)
-            return true
-        }
-        return isSearched ? greatest : max(greatest, known.last + 1)
-    }
-
-    /// Calls `body` with the commit of each whole frame over a header, if it is a greater one, until it returns
-    /// `false`.
+    /// Returns the greatest commit of a whole frame over a header, if any is above `last`.
     ///
     /// A forged file may look like a long frame at each offset, so the search stops when those that were no frames are
-    /// together as long as the file, and returns `false`. No writer leaves such a file, so that is damage as well.
-    private static func forEachFrame(
-        from start: Int, in file: JournalFile, above last: UInt64, over base: UInt64, _ body: (UInt64) -> Bool
-    ) -> Bool {
+    /// together as long as the file. No writer leaves such a file, so that counts as a frame.
+    private static func lastCommit(
+        in file: JournalFile, from start: Int, above last: UInt64, over base: UInt64
+    ) -> UInt64? {
+        var greatest = last
         var (offset, verified) = (start, 0)
         while offset + head <= file.byteCount {
             let commit = file.word(at: offset + 24)
             if commit > last, commit - last < commitLimit, file.word(at: offset + 32) == base {
                 if let frame = frame(at: offset, in: file), frame.rawBytes.word(24) == commit {
-                    if !body(commit) { return true }
+                    greatest = max(greatest, commit)
                     offset += padded(frame.count)
                     continue
                 }
                 let count = file.word(at: offset + 16)
                 if count <= UInt64(file.byteCount) { verified += Int(count) }
-                if verified > file.byteCount { return false }
+                if verified > file.byteCount { return max(greatest, last + 1) }
             }
             offset += 8
         }
-        return true
+        return greatest > last ? greatest : nil
     }
 
     /// Returns the checksum of the header in the tables, after which the first frame comes.
