@@ -120,6 +120,19 @@ public final class JournalFile: @unchecked Sendable {
         return unsafe map.loadUnaligned(fromByteOffset: offset, as: UInt64.self).littleEndian
     }
 
+    /// Returns the first offset, `start` or some eights beyond it, at which eight bytes hold a number at this moment.
+    public func offset(of number: UInt64, from start: Int) -> Int? {
+        guard start >= 0 else { return nil }
+        var offset = start
+        while offset <= byteCount - 8 {
+            if unsafe map.loadUnaligned(fromByteOffset: offset, as: UInt64.self) == number.littleEndian {
+                return offset
+            }
+            offset &+= 8
+        }
+        return nil
+    }
+
     /// Returns a copy of some bytes as they are at this moment; `nil` if they are not within the file.
     public func bytes(at offset: Int, count: Int) -> [UInt8]? {
         guard offset >= 0, count >= 0, count <= byteCount - offset else { return nil }

@@ -202,20 +202,20 @@ enum Journal {
         in file: JournalFile, from start: Int, above last: UInt64, over base: UInt64
     ) -> UInt64? {
         var greatest = last
-        var (offset, verified) = (start, 0)
-        while offset + head <= file.byteCount {
+        var (from, verified) = (start, 0)
+        while let place = file.offset(of: base, from: from + 32) {
+            let offset = place - 32
+            from = offset + 8
             let commit = file.word(at: offset + 24)
-            if commit > last, commit - last < commitLimit, file.word(at: offset + 32) == base {
-                if let frame = frame(at: offset, in: file), frame.rawBytes.word(24) == commit {
-                    greatest = max(greatest, commit)
-                    offset += padded(frame.count)
-                    continue
-                }
-                let count = file.word(at: offset + 16)
-                if count <= UInt64(file.byteCount) { verified += Int(count) }
-                if verified > file.byteCount { return max(greatest, last + 1) }
+            guard commit > last, commit - last < commitLimit else { continue }
+            if let frame = frame(at: offset, in: file), frame.rawBytes.word(24) == commit {
+                greatest = max(greatest, commit)
+                from = offset + padded(frame.count)
+                continue
             }
-            offset += 8
+            let count = file.word(at: offset + 16)
+            if count <= UInt64(file.byteCount) { verified += Int(count) }
+            if verified > file.byteCount { return max(greatest, last + 1) }
         }
         return greatest > last ? greatest : nil
     }
