@@ -23,6 +23,7 @@ let package = Package(
             name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
         .systemLibrary(
             name: "CRocksDB", pkgConfig: "rocksdb", providers: [.apt(["librocksdb-dev"]), .brew(["rocksdb"])]),
+        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CMalloc"),
         .target(
             name: "Histories", dependencies: [.product(name: "HealthKV", package: "HealthKV")], swiftSettings: shared),
@@ -30,6 +31,8 @@ let package = Package(
             name: "bench",
             dependencies: [
                 "CLMDBRows", "CSQLite", "CRocksDB", "CMalloc", "Histories",
+                // The system of Apple has a cipher of its own.
+                .target(name: "CCrypto", condition: .when(platforms: [.linux])),
                 .product(name: "HealthKV", package: "HealthKV"),
                 .product(name: "HealthKVSync", package: "HealthKV"),
                 // Also provides the simulator of HealthKit, which is not a product.

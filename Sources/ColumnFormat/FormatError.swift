@@ -17,7 +17,7 @@ public struct FormatError: Error, Hashable, Sendable {
         case older
         /// A field outside its bounds.
         case invalid
-        /// A cipher sealed the body, and this release cannot open it.
+        /// The body is sealed, and the key that opens it is not there.
         case sealed
     }
 
@@ -39,7 +39,7 @@ extension FormatError {
     }
 
     /// Whether the value is intact but only a newer release can read it. This is not damage.
-    public var isOfNewerRelease: Bool { code == .newer || code == .sealed }
+    public var isOfNewerRelease: Bool { code == .newer }
 }
 
 extension FormatError: CustomStringConvertible {

@@ -25,6 +25,8 @@ public struct Cursor: ~Copyable, ~Escapable {
     // not change while this value borrows from the transaction.
     @usableFromInline let raw: OpaquePointer
     @usableFromInline unowned(unsafe) let environment: Environment
+    /// The sealed values that were opened; `nil` for a table whose values are never sealed.
+    @usableFromInline unowned(unsafe) let opened: OpenedValues?
     @usableFromInline var currentKey = unsafe MDB_val()
     @usableFromInline var currentValue = unsafe MDB_val()
     @usableFromInline var place = Place.nowhere
@@ -34,16 +36,18 @@ public struct Cursor: ~Copyable, ~Escapable {
     var merge = Merge()
 
     @_lifetime(copy view)
-    init(view: View, dbi: MDB_dbi) throws(LMDBError) {
+    init(view: View, dbi: MDB_dbi, opened: OpenedValues? = nil) throws(LMDBError) {
         unsafe raw = try Cursor.open(view, dbi)
         unsafe environment = view.environment
+        unsafe self.opened = opened
         isLayered = false
     }
 
     @_lifetime(copy view)
-    init(view: View, dbi: MDB_dbi, over entries: [RecordLayer.Entry]) throws(LMDBError) {
+    init(view: View, dbi: MDB_dbi, over entries: [RecordLayer.Entry], opened: OpenedValues?) throws(LMDBError) {
         unsafe raw = try Cursor.open(view, dbi)
         unsafe environment = view.environment
+        unsafe self.opened = opened
         isLayered = true
         unsafe merge.entries = entries
     }
@@ -71,6 +75,19 @@ public struct Cursor: ~Copyable, ~Escapable {
     /// The value of the current record. Requires that the cursor is at a record.
     @inlinable
     public var value: RawSpan {
+        @_lifetime(copy self)
+        get {
+            precondition(place == .record, "the cursor is not positioned on a record")
+            let stored = unsafe UnsafeRawBufferPointer(start: currentValue.mv_data, count: currentValue.mv_size)
+            let span = unsafe RawSpan(_unsafeBytes: opened?.open(stored) ?? stored)
+            return unsafe _overrideLifetime(span, copying: self)
+        }
+    }
+
+    /// The bytes that are stored as the value of the current record, sealed or not. Requires that the cursor is at a
+    /// record.
+    @inlinable
+    public var stored: RawSpan {
         @_lifetime(copy self)
         get {
             precondition(place == .record, "the cursor is not positioned on a record")

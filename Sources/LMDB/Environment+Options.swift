@@ -27,6 +27,8 @@ extension Environment {
         public var immutable: Bool
         /// No other process or environment opens the folder, so opening it takes no lock.
         public var isPrivate = false
+        /// Seals what is stored; `nil` to store all values as they are.
+        public var cipher: (any ValueCipher)?
 
         /// How long opening waits for the lock of the folder.
         public var patience = FolderLock.patience

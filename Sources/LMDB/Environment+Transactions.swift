@@ -88,7 +88,10 @@ extension Environment {
             leave()
             throw error(EDEADLK, "mdb_txn_begin")
         }
-        gate?.enter()
+        do throws(LMDBError) { try gate?.enter() } catch {
+            leave()
+            throw error
+        }
         var writer: OpaquePointer?
         let code = unsafe mdb_txn_begin(raw, nil, 0, &writer)
         guard code == MDB_SUCCESS, let writer = unsafe writer else {
@@ -132,6 +135,10 @@ extension Environment {
         }
         if commits { then() }
     }
+
+    /// Returns `true` if no process writes now, or the one that does ends within a period. No thread of this process
+    /// may be writing.
+    public func isFreeToWrite(within period: Duration) -> Bool { gate?.isFree(within: period) ?? true }
 
     /// The operation of an error after which the outcome of the commit is unknown.
     static let metaWrite: StaticString = "mdb_env_write_meta"

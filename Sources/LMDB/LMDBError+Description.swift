@@ -19,6 +19,7 @@ extension LMDBError.Code: CustomStringConvertible {
         case .keyTooLong: "the key is longer than a key may be"
         case .forked: "the process was forked after the environment was opened"
         case .closed: "the environment is closed"
+        case .notSealed: "the cipher did not seal a value"
         case .badTable: "the table handle is not valid here"
         case .folderHeld: "another program has held the lock of the folder for too long"
         default: unsafe String(cString: mdb_strerror(rawValue))
@@ -45,6 +46,7 @@ extension LMDBError.Code: CustomStringConvertible {
         case .keyTooLong: "Shorten the key, or hash it and keep the original in the value."
         case .forked: "Open the environment again in the child process."
         case .closed: "Open it again."
+        case .notSealed: "See why the cipher failed; nothing of this transaction was stored."
         case .badTable: "Open the table in this environment, in a transaction that commits."
         case .noSpace: "Free space on the disk; nothing of this transaction was stored."
         case .accessDenied: "Check the permissions of the folder and its files, and whether it was opened for reading."

@@ -108,6 +108,8 @@ extension LMDBError.Code {
     public static let forked = Self(rawValue: -31_002)
     /// The environment is closed (no C code).
     public static let closed = Self(rawValue: -31_003)
+    /// The cipher of the environment did not seal a value (no C code).
+    public static let notSealed = Self(rawValue: -31_004)
 }
 
 /// Codes of the operating system with a specific meaning here. Any other `errno` passes through unchanged.

@@ -96,7 +96,8 @@ public final class Monitor<State>: @unchecked Sendable {
     }
 
     private func wait(atMost period: Duration) {
-        let (seconds, attoseconds) = period.components
+        // Who waits for longer asks again.
+        let (seconds, attoseconds) = min(period, .seconds(86_400)).components
         var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
         #if canImport(Darwin)
             unsafe pthread_cond_timedwait_relative_np(condition, mutex, &time)

@@ -15,10 +15,14 @@ public struct ReadTransaction: ~Copyable, Transaction {
     @usableFromInline let environment: Environment
     /// The records that lie over the tables of this snapshot.
     public var layer: RecordLayer?
+    /// The sealed values that were opened. A later transaction may take them over if it reads the same snapshot through
+    /// the same map, and the same layer over it.
+    public var opened: OpenedValues?
 
     init(raw: OpaquePointer, environment: Environment) {
         unsafe self.raw = raw
         self.environment = environment
+        opened = environment.options.cipher.map(OpenedValues.init)
     }
 
     /// The number of the last transaction in this snapshot.
@@ -27,7 +31,7 @@ public struct ReadTransaction: ~Copyable, Transaction {
     public var view: View {
         @_lifetime(borrow self)
         @inlinable
-        get { unsafe View(raw: raw, environment: environment, layer: layer, owner: self) }
+        get { unsafe View(raw: raw, environment: environment, layer: layer, opened: opened, owner: self) }
     }
 
     deinit {

@@ -16,15 +16,19 @@ public struct View: ~Escapable {
     @usableFromInline unowned(unsafe) let environment: Environment
     /// The records that lie over the tables; the transaction keeps them alive.
     @usableFromInline unowned(unsafe) let layer: RecordLayer?
+    /// The sealed values that were opened; the transaction keeps them alive.
+    @usableFromInline unowned(unsafe) let opened: OpenedValues?
 
     @inlinable
     @_lifetime(borrow owner)
     init<Owner: ~Copyable>(
-        raw: OpaquePointer, environment: Environment, layer: RecordLayer?, owner: borrowing Owner
+        raw: OpaquePointer, environment: Environment, layer: RecordLayer?, opened: OpenedValues?,
+        owner: borrowing Owner
     ) {
         unsafe self.raw = raw
         unsafe self.environment = environment
         unsafe self.layer = layer
+        unsafe self.opened = opened
     }
 
     /// The number of this view's transaction.
@@ -34,6 +38,18 @@ public struct View: ~Escapable {
     @inlinable
     @_lifetime(copy self)
     public func get(_ table: Table, _ key: RawSpan) throws(LMDBError) -> RawSpan? {
+        guard let stored = try getStored(table, key) else { return nil }
+        guard let opened = unsafe opened else { return stored }
+        // unsafe: the opened bytes stay where they are until the transaction ends or changes something.
+        let bytes = unsafe stored.withUnsafeBytes { unsafe opened.open($0) }
+        let span = unsafe RawSpan(_unsafeBytes: bytes)
+        return unsafe _overrideLifetime(span, copying: self)
+    }
+
+    /// Returns the bytes that are stored under `key`, sealed or not, or `nil`.
+    @inlinable
+    @_lifetime(copy self)
+    public func getStored(_ table: Table, _ key: RawSpan) throws(LMDBError) -> RawSpan? {
         if let layer = unsafe layer, layer.covers(table), let entry = unsafe layer.find(table, key) {
             if unsafe entry.isRemoved { return nil }
             let span = unsafe RawSpan(_unsafeBytes: entry.valueBytes)
@@ -42,7 +58,7 @@ public struct View: ~Escapable {
         return try getBeneath(table, key)
     }
 
-    /// Returns the value that the table itself has under `key`, or `nil`.
+    /// Returns the bytes that the table itself has under `key`, sealed or not, or `nil`.
     @inlinable
     @_lifetime(copy self)
     public func getBeneath(_ table: Table, _ key: RawSpan) throws(LMDBError) -> RawSpan? {
@@ -68,7 +84,7 @@ public struct View: ~Escapable {
         try get(table, key.rawSpan)
     }
 
-    /// Returns the value that the table itself has under `key`, or `nil`.
+    /// Returns the bytes that the table itself has under `key`, sealed or not, or `nil`.
     @inlinable
     @_lifetime(copy self)
     public func getBeneath(_ table: Table, _ key: [UInt8]) throws(LMDBError) -> RawSpan? {
@@ -78,21 +94,23 @@ public struct View: ~Escapable {
     /// Returns `true` if the table has the key.
     @inlinable
     public func contains(_ table: Table, _ key: RawSpan) throws(LMDBError) -> Bool {
-        try get(table, key) != nil
+        try getStored(table, key) != nil
     }
 
     /// Returns `true` if the table has the key.
     @inlinable
     public func contains(_ table: Table, _ key: [UInt8]) throws(LMDBError) -> Bool {
-        try get(table, key.rawSpan) != nil
+        try getStored(table, key.rawSpan) != nil
     }
 
     /// Returns a cursor over the table, initially without a position.
     @_lifetime(copy self)
     public func cursor(_ table: Table) throws(LMDBError) -> Cursor {
         try unsafe environment.check(table, "mdb_cursor_open")
-        guard let layer = unsafe layer, layer.covers(table) else { return try Cursor(view: self, dbi: table.dbi) }
-        return try unsafe Cursor(view: self, dbi: table.dbi, over: layer.entries(table))
+        guard let layer = unsafe layer, layer.covers(table) else {
+            return try unsafe Cursor(view: self, dbi: table.dbi, opened: opened)
+        }
+        return try unsafe Cursor(view: self, dbi: table.dbi, over: layer.entries(table), opened: opened)
     }
 }
 

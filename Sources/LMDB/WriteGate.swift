@@ -20,8 +20,10 @@ final class WriteGate: Sendable {
     private let file: Atomic<Int32>
     private let isTaken = Monitor(false)
     private let generation = ForkWatch.generation
+    private let path: String
 
     init(file: String) throws(LMDBError) {
+        path = file
         let descriptor = openFile(file, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { throw LMDBError(errno, "open", file) }
         self.file = Atomic(descriptor)
@@ -41,11 +43,34 @@ final class WriteGate: Sendable {
     }
 
     /// Waits until the caller is the only writer in this process, which has one descriptor, and then among all
-    /// processes.
-    func enter() {
+    /// processes. Throws if the system has no lock left to give.
+    func enter() throws(LMDBError) {
         while isTaken.withLock({ exchange(&$0, with: true) }) { isTaken.wait { !$0 } }
         let descriptor = file.load(ordering: .relaxed)
-        while flock(descriptor, LOCK_EX) != 0, errno == EINTR {}
+        while flock(descriptor, LOCK_EX) != 0 {
+            let code = errno
+            if code == EINTR { continue }
+            // Where there are no such locks, LMDB's own must do.
+            guard code == ENOLCK else { return }
+            isTaken.update { $0 = false }
+            throw LMDBError(code, "flock", path)
+        }
+    }
+
+    /// Returns `true` if no process writes now, or the one that does ends within a period.
+    func isFree(within period: Duration) -> Bool {
+        guard !isTaken.withLock({ exchange(&$0, with: true) }) else { return false }
+        defer { isTaken.update { $0 = false } }
+        let descriptor = file.load(ordering: .relaxed)
+        let end = ContinuousClock.now + period
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            if errno == EINTR { continue }
+            guard errno == EWOULDBLOCK else { return true }
+            guard ContinuousClock.now < end else { return false }
+            pauseThread(nanoseconds: 1_000_000)
+        }
+        while flock(descriptor, LOCK_UN) != 0, errno == EINTR {}
+        return true
     }
 
     func leave() {

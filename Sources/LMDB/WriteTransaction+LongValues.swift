@@ -51,7 +51,7 @@ extension WriteTransaction {
     func checkLongValues(of table: Table, _ operation: StaticString) throws(LMDBError) {
         var cursor = try view.cursor(table)
         while try cursor.next() {
-            let pages = environment.longPages(keyBytes: cursor.key.byteCount, valueBytes: cursor.value.byteCount)
+            let pages = environment.longPages(keyBytes: cursor.key.byteCount, valueBytes: cursor.stored.byteCount)
             guard unsafe isSound(cursor.currentValue, pages) else { throw environment.error(MDB_CORRUPTED, operation) }
         }
     }

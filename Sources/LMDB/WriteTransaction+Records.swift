@@ -5,11 +5,21 @@ extension WriteTransaction {
     /// Stores `value` under `key` and replaces any earlier value.
     @inlinable
     public mutating func put(_ table: Table, key: RawSpan, value: RawSpan) throws(LMDBError) {
+        if let sealed = try environment.options.cipher?.seal(value) {
+            return try putStored(table, key: key, value: sealed.rawSpan)
+        }
+        try putStored(table, key: key, value: value)
+    }
+
+    /// Stores bytes under `key` as they are, sealed or not, and replaces any earlier value.
+    @inlinable
+    public mutating func putStored(_ table: Table, key: RawSpan, value: RawSpan) throws(LMDBError) {
         try environment.check(table, key: key, "mdb_put")
         if let layer {
             try checkLongValue(table, key, "mdb_put")
             return layer.put(table, key: key, value: value)
         }
+        opened?.forget()
         try release(table, key: key, for: value.byteCount, "mdb_put")
         let code = try store(table, key: key, value: value, flags: 0)
         guard code == MDB_SUCCESS else { throw environment.error(code, "mdb_put") }
@@ -21,6 +31,16 @@ extension WriteTransaction {
     public mutating func put(
         _ table: Table, key: RawSpan, byteCount: Int, fill: (inout OutputRawSpan) -> Void
     ) throws(LMDBError) {
+        if environment.options.cipher != nil {
+            let bytes = unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
+                let whole = UnsafeMutableRawBufferPointer(buffer)
+                var output = unsafe OutputRawSpan(buffer: whole, initializedCount: 0)
+                fill(&output)
+                count = unsafe output.finalize(for: whole)
+            }
+            precondition(bytes.count == byteCount, "fill must write all bytes that were asked for")
+            return try put(table, key: key, value: bytes.rawSpan)
+        }
         try environment.check(table, key: key, "mdb_put")
         if let layer {
             try checkLongValue(table, key, "mdb_put")
@@ -55,7 +75,7 @@ extension WriteTransaction {
             try put(table, key: key, value: value)
             return true
         }
-        let code = try store(table, key: key, value: value, flags: UInt32(MDB_NOOVERWRITE))
+        let code = try storeSealed(table, key: key, value: value, flags: UInt32(MDB_NOOVERWRITE))
         if code == MDB_KEYEXIST { return false }
         guard code == MDB_SUCCESS else { throw environment.error(code, "mdb_put") }
         return true
@@ -69,7 +89,7 @@ extension WriteTransaction {
             guard try isBehindAll(table, key) else { throw environment.error(MDB_KEYEXIST, "mdb_put") }
             return try put(table, key: key, value: value)
         }
-        let code = try store(table, key: key, value: value, flags: UInt32(MDB_APPEND))
+        let code = try storeSealed(table, key: key, value: value, flags: UInt32(MDB_APPEND))
         guard code == MDB_SUCCESS else { throw environment.error(code, "mdb_put") }
     }
 
@@ -84,6 +104,7 @@ extension WriteTransaction {
             if exists { layer.remove(table, key: key, isInTable: try view.getBeneath(table, key) != nil) }
             return exists
         }
+        opened?.forget()
         try release(table, key: key, for: nil, "mdb_del")
         // unsafe: C only reads the key, and only during the call.
         let code = unsafe key.withUnsafeBytes { bytes in
@@ -105,6 +126,7 @@ extension WriteTransaction {
             for key in keys { try delete(table, key: key.rawSpan) }
             return
         }
+        opened?.forget()
         try checkLongValues(of: table, "mdb_drop")
         let code = unsafe mdb_drop(raw, table.dbi, 0)
         guard code == MDB_SUCCESS else { throw environment.error(code, "mdb_drop") }
@@ -118,6 +140,17 @@ extension WriteTransaction {
         return unsafe cursor.key.withUnsafeBytes { last in
             unsafe key.withUnsafeBytes { unsafe RecordLayer.order(last, $0) < 0 }
         }
+    }
+
+    @inlinable
+    mutating func storeSealed(
+        _ table: Table, key: RawSpan, value: RawSpan, flags: UInt32
+    ) throws(LMDBError) -> Int32 {
+        opened?.forget()
+        if let sealed = try environment.options.cipher?.seal(value) {
+            return try store(table, key: key, value: sealed.rawSpan, flags: flags)
+        }
+        return try store(table, key: key, value: value, flags: flags)
     }
 
     @inlinable

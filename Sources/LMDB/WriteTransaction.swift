@@ -24,16 +24,22 @@ public struct WriteTransaction: ~Copyable, Transaction {
     /// Collects the changes of this transaction, over those of commits that are not in the tables yet; `nil` if changes
     /// go to the tables. See ``collect(over:)``.
     @usableFromInline private(set) var layer: RecordLayer?
+    /// The sealed values that were opened since the last change of the tables.
+    @usableFromInline let opened: OpenedValues?
     /// How many nested transactions share the layer.
     private var savepoints = 0
     private var isEnded = false
     private var isNested: Bool { unsafe raw != root }
 
-    init(raw: OpaquePointer, environment: Environment, root: OpaquePointer, mapped: Range<UInt>) {
+    init(
+        raw: OpaquePointer, environment: Environment, root: OpaquePointer, mapped: Range<UInt>,
+        opened: OpenedValues? = nil
+    ) {
         unsafe self.raw = raw
         unsafe self.root = root
         self.mapped = mapped
         self.environment = environment
+        self.opened = opened ?? environment.options.cipher.map(OpenedValues.init)
     }
 
     /// The number of this transaction after its commit.
@@ -42,7 +48,7 @@ public struct WriteTransaction: ~Copyable, Transaction {
     public var view: View {
         @_lifetime(borrow self)
         @inlinable
-        get { unsafe View(raw: raw, environment: environment, layer: layer, owner: self) }
+        get { unsafe View(raw: raw, environment: environment, layer: layer, opened: opened, owner: self) }
     }
 
     /// Makes the changes durable. If it throws, none of them took effect, except after `.panic` and disk errors: then
@@ -93,7 +99,11 @@ public struct WriteTransaction: ~Copyable, Transaction {
         guard code == MDB_SUCCESS, let child = unsafe child else {
             throw environment.error(code, "mdb_txn_begin")
         }
-        var inner = unsafe WriteTransaction(raw: child, environment: environment, root: root, mapped: mapped)
+        var inner = unsafe WriteTransaction(
+            raw: child, environment: environment, root: root, mapped: mapped, opened: opened)
+        // The pages of this transaction are copied for the child, and some of them are freed.
+        opened?.forget()
+        defer { opened?.forget() }
         let result = try body(&inner)
         let opened = inner.openedTables
         try inner.commit()
@@ -130,13 +140,14 @@ public struct WriteTransaction: ~Copyable, Transaction {
     /// The records that lie over the tables, for the transactions that follow; `nil` if there are none.
     public borrowing func sharedLayer() -> RecordLayer? { layer }
 
-    /// Puts everything of a layer into the tables, which may be those of another environment.
+    /// Puts everything of a layer into the tables, which may be those of another environment. Sealed values stay
+    /// sealed.
     public mutating func put(
         _ layer: RecordLayer, of tables: [Table], into own: [Table]
     ) throws(LMDBError) {
         for (from, to) in zip(tables, own) {
             try layer.forEach(from) { key, value throws(LMDBError) in
-                if let value { try put(to, key: key, value: value) } else { try delete(to, key: key) }
+                if let value { try putStored(to, key: key, value: value) } else { try delete(to, key: key) }
             }
         }
     }

@@ -5,6 +5,13 @@ enum ValueCheck {
     /// Returns `true` if a value is whole and belongs to a key of a table.
     static func isSound(_ bytes: [UInt8], _ table: TableCode, key: [UInt8]) -> Bool {
         do {
+            if SealedValue.isSealed(bytes.rawBytes) {
+                let value = try StoredValue(bytes.rawBytes, table: table, acceptsSealed: true)
+                // The key of a chunk also has the commit of its value.
+                guard key.starts(with: value.key.copied()) else { return false }
+                try value.verify()
+                return true
+            }
             switch table {
             case .chunks: try HotChunk(bytes.rawBytes, key: key.rawBytes).verify()
             case .details: try DetailsChunk(bytes.rawBytes, key: key.rawBytes).verify()

@@ -54,6 +54,34 @@ struct ServerPeer: DatabasePeer {
     func wakeUps(for types: Set<SampleType>) -> AsyncStream<WakeUp> { unspecified() }
 }
 
+/// The declarations of CryptoKit that an example uses.
+struct SymmetricKey {}
+
+enum AES {
+    enum GCM {
+        struct SealedBox {
+            init(combined: some DataProtocol) throws {}
+            var combined: Data? { nil }
+        }
+
+        static func seal(
+            _ message: some DataProtocol, using key: SymmetricKey, authenticating data: some DataProtocol
+        ) throws -> SealedBox { unspecified() }
+        static func open(
+            _ box: SealedBox, using key: SymmetricKey, authenticating data: some DataProtocol
+        ) throws -> Data { unspecified() }
+    }
+}
+
+struct KeychainSealer: StoreSealer {
+    let key: SymmetricKey
+    func seal(_ bytes: [UInt8], binding: [UInt8]) throws -> [UInt8] { unspecified() }
+    func open(_ sealed: [UInt8], binding: [UInt8]) throws -> [UInt8] { unspecified() }
+}
+
+let key = SymmetricKey()
+let sealer: any StoreSealer = unspecified()
+
 let environment: LMDB.Environment = unspecified()
 let table: LMDB.Table = unspecified()
 

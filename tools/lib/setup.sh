@@ -68,9 +68,13 @@ need_valgrind() { if [ "$(uname -s)" = Linux ]; then need valgrind "" has_any va
 need_contestants() {
     need libsqlite3-dev sqlite has_sqlite
     need librocksdb-dev rocksdb has_rocksdb
+    need libssl-dev "" has_crypto
     need python3 python3 has_any python3
     need python3-venv python3 python3 -c 'import ensurepip, venv'
 }
+
+# The cipher of the sealed contestant; the SDK of macOS has one.
+has_crypto() { [ "$(uname -s)" = Darwin ] || pkg-config --exists libcrypto; }
 
 # Programs that read exports of Apple Health, to compare with.
 need_parsers() {

@@ -35,17 +35,19 @@ public struct StoredValue: ~Escapable {
     private let keyOffset: Int
     private let keyLength: Int
     private let upperLength: Int
-    private let blockShift: Int
+    let blockShift: Int
     private let directory: Int
-    private let blockSums: Int
-    private let body: Int
-    private let end: Int
+    /// Where the fields before the checksums end, and the body begins and ends.
+    let blockSums: Int
+    let body: Int
+    let end: Int
     private let address: UInt
     private let verified: VerifiedBlocks?
 
     /// The fields before the session, and with it.
     static let (fixedWithoutSession, fixed) = (28, 32)
-    private static let (flagsOffset, isSealed, namesSession) = (2, 1 as UInt8, 2 as UInt8)
+    static let (flagsOffset, lengthOffset) = (2, 4)
+    static let (isSealed, namesSession) = (1 as UInt8, 2 as UInt8)
     /// The greatest offset of the key that a value repeats.
     public static let keyOffsetLimit = fixed
     /// The offset of the key's length.
@@ -53,7 +55,7 @@ public struct StoredValue: ~Escapable {
     /// The flags of all values that are written.
     static let flags = namesSession
     /// Returns `true` if a reader of values knows all of some flags.
-    public static func knows(flags: UInt8) -> Bool { flags & ~namesSession == 0 }
+    public static func knows(flags: UInt8) -> Bool { flags & ~(namesSession | isSealed) == 0 }
     /// Returns the commit in a header, unverified; 0 for too few bytes.
     public static func commit(head: RawSpan) -> UInt64 { head.byteCount < 16 ? 0 : head.load(8, as: UInt64.self) }
 
@@ -77,9 +79,13 @@ public struct StoredValue: ~Escapable {
 
     /// Reads and verifies the header. ``verify()`` verifies the body; ``verify(_:)`` verifies the blocks of a column.
     ///
-    /// - Parameter verified: the blocks that the transaction has verified; `nil` if the bytes at an address may change.
+    /// - Parameters:
+    ///   - verified: the blocks that the transaction has verified; `nil` if the bytes at an address may change.
+    ///   - acceptsSealed: whether the body may be sealed. Otherwise a whole value with a sealed body throws `.sealed`.
     @_lifetime(copy span)
-    public init(_ span: RawSpan, table: TableCode, verified: VerifiedBlocks? = nil) throws(FormatError) {
+    public init(
+        _ span: RawSpan, table: TableCode, verified: VerifiedBlocks? = nil, acceptsSealed: Bool = false
+    ) throws(FormatError) {
         let header = StoredValue.keyOffset(head: span)
         guard span.byteCount >= header + 4 else { throw FormatError(.truncated, "header") }
         let columns = Int(span.load(3, as: UInt8.self))
@@ -109,7 +115,6 @@ public struct StoredValue: ~Escapable {
         }
         guard span.load(0, as: UInt8.self) == table.rawValue else { throw FormatError(.misplaced, "table") }
         let flags = span.load(StoredValue.flagsOffset, as: UInt8.self)
-        guard flags & StoredValue.isSealed == 0 else { throw FormatError(.sealed, "body") }
         guard StoredValue.knows(flags: flags) else { throw FormatError(.newer, "flag") }
         let rows = Int(span.load(16, as: UInt32.self))
         guard rows <= StoredValue.rowLimit else { throw FormatError(.invalid, "row count") }
@@ -121,6 +126,10 @@ public struct StoredValue: ~Escapable {
         self.rows = rows
         stamp = StoredValue.stamp(head: span)
         marked = Int(span.load(20, as: UInt32.self))
+        if flags & StoredValue.isSealed != 0, !acceptsSealed {
+            try verify()
+            throw FormatError(.sealed, "body")
+        }
     }
 
     public var commit: UInt64 { stamp.commit }
@@ -205,6 +214,24 @@ public struct StoredValue: ~Escapable {
     }
 }
 
+extension StoredValue {
+    /// Returns the length of a value with some bytes of fields and body.
+    static func byteCount(fields: Int, body: Int, _ blockShift: Int) -> Int {
+        fields + 4 * ((body + (1 << blockShift) - 1) >> blockShift) + 4 + body
+    }
+
+    /// Appends the checksums and the body to the fields of a value.
+    static func append(_ body: [UInt8], to fields: inout ByteWriter, _ blockShift: Int) {
+        for from in stride(from: 0, to: body.count, by: 1 << blockShift) {
+            let hash = Checksum.hash(body, from..<min(body.count, from + 1 << blockShift))
+            fields.append(UInt32(truncatingIfNeeded: hash ^ hash >> 32))
+        }
+        let hash = Checksum.hash(fields.bytes, 0..<fields.count)
+        fields.append(UInt32(truncatingIfNeeded: hash ^ hash >> 32))
+        fields.bytes.append(contentsOf: body)
+    }
+}
+
 /// Builds a value with its header.
 public struct StoredValueBuilder: Sendable {
     private var table: TableCode
@@ -237,14 +264,14 @@ public struct StoredValueBuilder: Sendable {
     /// Returns the whole value, as written by a commit.
     public consuming func finish(stamp: CommitStamp, blockShift: Int) -> [UInt8] {
         body.append(0 as UInt64)
-        let blocks = (body.count + (1 << blockShift) - 1) >> blockShift
-        let head = StoredValue.fixed + key.count + upper.count + 8 * directory.count + 4 * blocks + 4
-        var writer = ByteWriter(reserving: head + body.count)
+        let length = StoredValue.byteCount(
+            fields: StoredValue.fixed + key.count + upper.count + 8 * directory.count, body: body.count, blockShift)
+        var writer = ByteWriter(reserving: length)
         writer.append(table.rawValue)
         writer.append(FormatVersion.current)
         writer.append(StoredValue.flags)
         writer.append(UInt8(directory.count))
-        writer.append(UInt32(head + body.count))
+        writer.append(UInt32(length))
         writer.append(stamp.commit)
         writer.append(UInt32(rows))
         writer.append(UInt32(marked))
@@ -259,14 +286,7 @@ public struct StoredValueBuilder: Sendable {
             writer.append(UInt32(entry.tag))
             writer.append(UInt32(entry.offset))
         }
-        for block in 0..<blocks {
-            let from = block << blockShift
-            let hash = Checksum.hash(body.bytes, from..<min(body.count, from + 1 << blockShift))
-            writer.append(UInt32(truncatingIfNeeded: hash ^ hash >> 32))
-        }
-        let hash = Checksum.hash(writer.bytes, 0..<writer.count)
-        writer.append(UInt32(truncatingIfNeeded: hash ^ hash >> 32))
-        writer.bytes.append(contentsOf: body.bytes)
+        StoredValue.append(body.bytes, to: &writer, blockShift)
         return writer.bytes
     }
 }

@@ -85,7 +85,8 @@ final class CheckLog {
             // The journal may hold another value of this key, which its header tells.
             var head = [UInt8](repeating: 0, count: min(place.count, StoredValue.keyOffsetLimit))
             guard (try? inspection.file.read(at: place.offset, into: &head)) != nil,
-                let value = try? snapshot.view.get(snapshot.tables[table], key), value.byteCount == place.count,
+                let value = try? snapshot.view.getStored(snapshot.tables[table], key.rawBytes),
+                value.byteCount == place.count,
                 value.extracting(0..<head.count).copied() == head
             else { continue }
             report.findings[index].page = place.offset / UInt64(pageSize)

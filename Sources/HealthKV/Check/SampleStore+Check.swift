@@ -37,7 +37,9 @@ extension SampleStore {
                 guard let inspection = try PageInspection(folder: path, transaction: number, limit: limit) else {
                     return nil
                 }
-                if !inspection.isSound { return try inspection.rawReport(path, limit: limit, progress) }
+                // Without its key a sealed store is looked at from outside.
+                let isShut = try core.lacksKey(transaction.snapshot)
+                if !inspection.isSound || isShut { return try inspection.rawReport(path, limit: limit, progress) }
                 pages = inspection
             }
             // Names that are cached from earlier say nothing about those in the file.
@@ -61,17 +63,20 @@ extension SampleStore {
     ///     checked in any case.
     ///   - limit: The most findings to list; the rest are counted.
     ///   - progress: Called now and then with the share that is done, 0 to 1. Return `false` to stop.
+    ///   - sealer: The cipher of a sealed store. Without it pages, headers and checksums of values are checked, not
+    ///     what the values hold.
     ///   - onNotice: Called with the notices of opening the store, such as that it is read without locks.
     public static func check(
-        at folder: String, from first: CheckPart = .pages, limit: Int = 1_000,
+        at folder: String, from first: CheckPart = .pages, limit: Int = 1_000, sealer: (any StoreSealer)? = nil,
         progress: (Double) -> Bool = { _ in true }, onNotice: (@Sendable (StoreNotice) -> Void)? = nil
     ) throws -> CheckReport {
-        try check(at: folder, from: first, limit: limit, progress: progress, onNotice: onNotice, atWalk: {})
+        try check(
+            at: folder, from: first, limit: limit, sealer: sealer, progress: progress, onNotice: onNotice, atWalk: {})
     }
 
     static func check(
-        at folder: String, from first: CheckPart = .pages, limit: Int, progress: (Double) -> Bool,
-        onNotice: (@Sendable (StoreNotice) -> Void)?,
+        at folder: String, from first: CheckPart = .pages, limit: Int, sealer: (any StoreSealer)? = nil,
+        progress: (Double) -> Bool, onNotice: (@Sendable (StoreNotice) -> Void)?,
         atWalk: () throws -> Void
     ) throws -> CheckReport {
         try StoreError.require(limit, 0, "limit", path: folder)
@@ -84,6 +89,8 @@ extension SampleStore {
             options.readOnly = true
             options.createIfMissing = false
             options.onNotice = onNotice
+            options.sealer = sealer
+            options.limits.ignoresSeal = sealer == nil
             let store = try open(at: folder, options: options)
             defer { try? store.close() }
             return try store.check(from: first, limit: limit, progress: progress)

@@ -113,6 +113,7 @@ struct FileOpener {
         lmdb.scratch = options.limits.skipsSync
         lmdb.isPrivate = options.limits.opensTogether
         lmdb.patience = options.limits.folderPatience
+        lmdb.cipher = options.sealer.map(SealedBodies.init)
         return lmdb
     }
 
@@ -235,6 +236,8 @@ struct FileOpener {
     ) throws -> OpenFile {
         while true {
             if let opened = try ExistingStore.find(environment, folder, readOnly: options.readOnly) {
+                try SealRecord.verify(
+                    environment, opened.tables, options.sealer, ignoresSeal: options.limits.ignoresSeal, folder)
                 return OpenFile(
                     environment: environment, tables: opened.tables, access: access, data: data, lock: lock,
                     storeID: opened.storeID)

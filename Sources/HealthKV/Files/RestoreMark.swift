@@ -95,7 +95,7 @@ struct RestoreMark: Equatable {
     private static func sumOfAnchors(_ view: View, _ tables: OpenTables) throws -> UInt64 {
         var sum: UInt64 = 0
         var cursor = try view.cursor(tables[.anchors])
-        while try cursor.next() { sum &+= RecordSum.term(.anchors, cursor.key.copied(), head: cursor.value) }
+        while try cursor.next() { sum &+= RecordSum.term(.anchors, cursor.key.copied(), head: cursor.stored) }
         return sum
     }
 

@@ -41,6 +41,10 @@ extension StoreFiles {
         header.believedTime = header.prunedAt
         header.transaction = UInt64(transaction.id)
         try transaction.put(tables[.meta], StoreHeader.key, header.value)
+        if let sealer = options.sealer {
+            try transaction.put(
+                tables[.meta], SealRecord.key, SealRecord(sealing: sealer).value(stamp: header.stamp))
+        }
         if let place = RestoreMark(of: StoreFiles.dataPath(in: environment.path)) {
             try transaction.put(tables[.meta], RestoreMark.key, place.value(stamp: header.stamp))
         }

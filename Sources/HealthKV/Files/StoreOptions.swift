@@ -40,6 +40,9 @@ public struct StoreOptions: Sendable {
     /// systems; `nil` leaves it to the app's entitlement. Each opening for writing sets it; a notice reports what
     /// cannot be set.
     public var fileProtection: FileProtection?
+    /// The cipher that seals what the store holds; `nil` for a store that is not sealed. A store is made sealed or not,
+    /// and stays so. Opening it with another key, or without one, throws ``StoreError/Code/wrongKey``.
+    public var sealer: (any StoreSealer)?
     /// Whether backups of the device exclude the store's folder, on Apple's systems. By default they do: a backup takes
     /// health data off the device, and a store that syncs gets its samples back from its peers. Pass `false` for a
     /// store without peers, so that a new device can restore it; `nil` leaves the folder unchanged. Each opening for

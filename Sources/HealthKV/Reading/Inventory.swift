@@ -181,7 +181,7 @@ enum Inventory {
             var cursor = try snapshot.view.cursor(snapshot.tables[table])
             var found = try cursor.seek(ChunkKey(lane: Lane(type: type, duration: .hour), lower: .least).bytes)
             while found, try ChunkKey(cursor.key).lane.type == type {
-                bytes += cursor.value.byteCount
+                bytes += cursor.stored.byteCount
                 found = try cursor.next()
             }
         }

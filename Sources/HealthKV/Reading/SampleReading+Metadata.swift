@@ -21,10 +21,9 @@ extension SampleReading where Self: ~Copyable {
         metadataKey key: String, values: [MetadataValue], types: Set<SampleType>? = nil
     ) throws -> [Sample] {
         let snapshot = snapshot
-        return try SampleLookup.find(metadataKey: key, types: types, in: snapshot) { values.contains($0) }.filter {
-            !$0.isHidden
-        }.map {
-            try NameTable.sample($0.row, $0.lane.type, in: snapshot)
-        }
+        // They are found by the number of the type and by how long they last.
+        return try SampleLookup.find(metadataKey: key, types: types, in: snapshot) { values.contains($0) }
+            .filter { !$0.isHidden }.map { try NameTable.sample($0.row, $0.lane.type, in: snapshot) }
+            .sorted { ($0.type, $0.start, $0.end, $0.id) < ($1.type, $1.start, $1.end, $1.id) }
     }
 }

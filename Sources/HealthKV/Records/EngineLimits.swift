@@ -72,6 +72,8 @@ package struct EngineLimits: Sendable {
     package var opensTogether = false
     /// Files of at least this size get a stamp when they are closed. A smaller file is walked in a millisecond.
     package var stampedBytes: Int64 = 8 << 20
+    /// Opens a sealed store without its key: what is sealed cannot be read, and is only copied.
+    package var ignoresSeal = false
     /// Skips the check whether the file is a copy: for harnesses that make thousands of copies.
     package var ignoresPlace = false
     /// Called at each step of putting a compacted file in place, so that tests can kill the process there.

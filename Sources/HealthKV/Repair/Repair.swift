@@ -41,7 +41,15 @@ struct Repair {
     mutating func run(into partial: String) throws {
         let salvage = try search()
         var (gaps, remains): ([SalvagedTables.Gap], [SalvagedRows.Remains]) = ([], [])
-        let records = try copy(salvage, into: partial, &gaps, &remains)
+        let records: [ChangeRecord]
+        do {
+            records = try copy(salvage, into: partial, &gaps, &remains)
+        } catch let error as FormatError where error.code == .sealed {
+            var refusal = StoreError(
+                .wrongKey, path: folder, "The store is sealed, and what is sealed cannot be repaired yet")
+            refusal.remedy = "Restore a backup. Nothing was changed."
+            throw refusal
+        }
         try rebuild(partial, salvage, gaps, remains, records)
         if !report.check.isClean { try rebuildAgain(partial) }
         report.isSound = report.isSound && !report.isLossy

@@ -114,6 +114,7 @@ struct SalvagedTables {
     @discardableResult
     private mutating func put(_ value: FoundValue, _ bytes: [UInt8]) throws -> Bool {
         guard !SalvagedTables.isLeftOut(value.table, value.key) else { return false }
+        if SealedValue.isSealed(bytes.rawBytes) { throw FormatError(.sealed, "body") }
         waiting.append((value.table, value.key, bytes))
         waitingBytes += bytes.count + value.key.count
         if waitingBytes > SalvagedTables.bytesAtOnce { try flush() }

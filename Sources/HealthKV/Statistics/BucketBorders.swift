@@ -217,9 +217,13 @@ private struct BorderBuilder {
 /// Finds the first instant at which the local clock has reached a time, for ascending times.
 struct LocalCursor {
     private let offsets: ZoneOffsets
-    private var index = 0
+    private var index: Int
 
-    init(_ offsets: ZoneOffsets) { self.offsets = offsets }
+    /// Creates a cursor that returns no instant before the change of the clocks before `second`.
+    init(_ offsets: ZoneOffsets, from second: Int64? = nil) {
+        self.offsets = offsets
+        index = second.map { offsets.index(at: $0) } ?? 0
+    }
 
     mutating func first(_ local: Int64) -> Int64 {
         while index + 1 < offsets.count, local - offsets.offsets[index] >= offsets.end(index) { index += 1 }

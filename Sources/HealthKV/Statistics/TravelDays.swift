@@ -50,7 +50,8 @@ public struct TravelDays: Sendable, Hashable {
         var stay = max(0, stays.indices.firstIndex(notPreceding: { stays[$0].from <= now }) - 1)
         var date = LocalDay(of: now, in: stays[stay].zone).number
         var borders: [Instant] = []
-        while now < to {
+        // Up to the end of the day that `to` is in, wherever that is.
+        while borders.last.map({ $0 < to }) ?? true {
             let end = stay + 1 < stays.count ? stays[stay + 1].from : .distantFuture
             let next = start(after: date, in: stays[stay].zone)
             if let next, next.instant < end {

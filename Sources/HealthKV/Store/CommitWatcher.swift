@@ -46,7 +46,10 @@ final class CommitWatcher: Sendable {
             state.thread = WriterThread(name: "healthkv watch", idlePeriod: .zero)
             return (state.nextTicket, state.thread)
         }
-        thread?.perform(watch)
+        if let thread, !thread.perform(watch) {
+            // The system has no thread to give, or the store is being suspended. The next caller tries again.
+            state.withLock { if $0.thread === thread { ($0.thread, $0.watch) = (nil, nil) } }
+        }
         return ticket
     }
 

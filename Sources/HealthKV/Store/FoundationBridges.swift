@@ -103,6 +103,12 @@ extension SampleStore {
     public func compact(to folder: URL, progress: ((Int) -> Bool)? = nil) throws {
         try compact(to: folder.path, progress: progress)
     }
+
+    /// Copies the store to a new folder under another key; see the form with a path.
+    @_disfavoredOverload
+    public func copy(to folder: URL, sealer: (any StoreSealer)?, progress: ((Int) -> Bool)? = nil) throws {
+        try copy(to: folder.path, sealer: sealer, progress: progress)
+    }
 }
 
 // Apps show `localizedDescription`. Without these conformances it contains only the name of the type.

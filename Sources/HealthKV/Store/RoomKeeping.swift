@@ -84,8 +84,10 @@ enum RoomKeeping {
         guard size < greatest else { return false }
         do {
             try holdingReaders(in: core) {
-                // While there is still room, do not wait for readers.
-                let patience = room.refusal == nil ? Duration.zero : core.options.growthTimeout
+                // While there is still room, do not wait for readers; nor for a read of this thread, which waits for
+                // the write.
+                let waits = room.refusal != nil && !isReading(besides: 0, in: core)
+                let patience = waits ? core.options.growthTimeout : .zero
                 try file.environment.resize(
                     to: min(greatest, size * 2), waitingUntil: ContinuousClock.now + patience)
             }
@@ -122,8 +124,12 @@ enum RoomKeeping {
 
     /// Whether the calling thread is inside a transaction besides the one that it begins.
     private static func isReadingTwice(in core: StoreCore) -> Bool {
-        core.isWriting && core.environment.isWritingThread
-            || core.readers.withLock { $0.depth(ThreadIdentity.current) > 1 }
+        core.isWriting && core.environment.isWritingThread || isReading(besides: core.isWriting ? 0 : 1, in: core)
+    }
+
+    /// Whether the calling thread has begun more reads than this.
+    private static func isReading(besides own: Int, in core: StoreCore) -> Bool {
+        core.readers.withLock { $0.depth(ThreadIdentity.current) > own }
     }
 
     private static func holdingReaders(in core: StoreCore, _ body: () throws -> Void) rethrows {

@@ -113,6 +113,25 @@ extension SampleStore {
         try StoreCopy.make(of: core, to: folder, compacting: true, progress)
     }
 
+    /// Copies the store to a new folder under another key, or sealed for the first time, or not sealed, while it is in
+    /// use. Whoever moves on to the copy closes the store and removes its folder: what was freed may still be in it.
+    ///
+    /// ```swift
+    /// try store.copy(to: folder + "-sealed", sealer: sealer)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - folder: The folder of the copy; it is created if it does not exist.
+    ///   - sealer: The cipher of the copy; `nil` for a copy that everybody can read.
+    ///   - progress: Called now and then with the bytes copied so far. Return `false` to stop: then nothing of the copy
+    ///     remains, and the error's code is ``StoreError/Code/cancelled``.
+    public func copy(
+        to folder: String, sealer: (any StoreSealer)?, progress: ((Int) -> Bool)? = nil
+    ) throws {
+        try checkOpen()
+        try StoreCopy.reseal(core, to: folder, sealer, progress)
+    }
+
     /// Releases every lock and closes the file. Systems demand this of a process that they may stop for a long time
     /// while others run: iOS ends an app that is suspended while it holds a lock in a shared container.
     ///

@@ -8,6 +8,63 @@ enum StoreCopy {
     static func make(
         of core: StoreCore, to folder: String, compacting: Bool, _ progress: ((Int) -> Bool)?
     ) throws {
+        try inPartialFolder(of: core, to: folder) { partial in
+            try copyPresentFile(of: core, to: partial, compacting: compacting, progress)
+        }
+    }
+
+    /// Copies the store value by value into a new file, sealed by another cipher than its own, or not at all.
+    static func reseal(
+        _ core: StoreCore, to folder: String, _ sealer: (any StoreSealer)?, _ progress: ((Int) -> Bool)?
+    ) throws {
+        try inPartialFolder(of: core, to: folder) { partial in
+            try core.read { source in
+                try write(source.snapshot, of: core, into: partial, sealer, progress)
+                try settle(
+                    partial, compacting: true, JournaledCommits(transaction: 0), of: source.snapshot.tables,
+                    core.options.limits)
+            }
+        }
+    }
+
+    /// Writes all that a snapshot shows into a new file, which the next commit makes durable.
+    private static func write(
+        _ snapshot: borrowing Snapshot, of core: StoreCore, into folder: String, _ sealer: (any StoreSealer)?,
+        _ progress: ((Int) -> Bool)?
+    ) throws {
+        var options = Environment.Options()
+        (options.isPrivate, options.scratch) = (true, true)
+        options.mapSize = max(1 << 20, min(options.mapSize, FileSystem.fileSizeLimit ?? .max))
+        options.cipher = sealer.map(SealedBodies.init)
+        let environment = try Environment(folder: folder, options: options)
+        defer { _ = environment.close() }
+        var (bytes, reported) = (0, 0)
+        for (number, code) in TableCode.allCases.enumerated() {
+            var transaction = try environment.beginWrite()
+            let tables = try OpenTables(creatingIn: &transaction, environment)
+            var cursor = try snapshot.view.cursor(snapshot.tables[code])
+            while try cursor.next() {
+                // Each file has its own journal, and its own seal.
+                if code == .meta, [Journal.key, SealRecord.key].contains(cursor.key.copied()) { continue }
+                try transaction.append(tables[code], key: cursor.key, value: cursor.value)
+                bytes += cursor.key.byteCount + cursor.stored.byteCount
+                guard bytes - reported > 1 << 20 else { continue }
+                reported = bytes
+                if let progress, !progress(bytes) {
+                    throw LMDBError(.cancelled, operation: "copy", path: folder)
+                }
+            }
+            if number == 0, let sealer {
+                try transaction.put(
+                    tables[.meta], SealRecord.key, SealRecord(sealing: sealer).value(stamp: snapshot.header.stamp))
+            }
+            try transaction.commit()
+        }
+    }
+
+    private static func inPartialFolder(
+        of core: StoreCore, to folder: String, _ body: (String) throws -> Void
+    ) throws {
         guard !core.isWriting else {
             throw StoreError(.nested, path: core.path, "A copy cannot be made inside write")
         }
@@ -23,7 +80,7 @@ enum StoreCopy {
         defer { lock.release() }
         StoreAttributes(options: core.options, notices: core.notices).apply(toCopy: partial)
         do {
-            try copyPresentFile(of: core, to: partial, compacting: compacting, progress)
+            try body(partial)
             guard FileSystem.rename(partial, to: place.folder) else {
                 throw StoreError(.storage, path: folder, "The copy cannot be given its name")
             }

@@ -45,6 +45,8 @@ extension StoreCore {
                         try pool.take(place) ?? makeContext(of: lmdb, file, journal, verified: VerifiedBlocks())
                     // The blocks that a context has verified lie in the memory of its own layer.
                     lmdb.layer = context.journal.layer
+                    // So do the sealed values that it has opened.
+                    if let opened = context.opened { lmdb.opened = opened } else { context.opened = lmdb.opened }
                     return try run(body, lmdb, context, place, ticket)
                 }
             }
@@ -143,6 +145,12 @@ extension StoreCore {
         DefinedTypes.learn(types.values)
         definitions.withLock { $0 = KnownDefinitions(mark: header.definitions, types: types) }
         return types
+    }
+
+    /// Returns `true` if the store is sealed and was opened without its key.
+    func lacksKey(_ snapshot: borrowing Snapshot) throws -> Bool {
+        guard options.sealer == nil, options.limits.ignoresSeal else { return false }
+        return try SealRecord.read(snapshot.view, snapshot.tables) != nil
     }
 
     func clearStaleReaders(_ file: OpenFile) throws(LMDBError) {

@@ -110,6 +110,10 @@ final class StoreCore: Sendable {
 
     /// Converts an error of any layer for the caller. If it reports damage, the file gets no stamp at closing.
     func wrapped(_ error: any Error, ofRead isRead: Bool = false) -> any Error {
+        // The store was suspended between a look at it and the beginning of a transaction.
+        if (error as? LMDBError)?.code == .closed, state.withLock({ $0.phase != .open }) {
+            return StoreError(.suspended, path: path, "The store is suspended")
+        }
         let error = isRead ? StoreError.wrapRead(error, path: path) : StoreError.wrap(error, path: path)
         if StoreError.isDamage(error) { sawDamage.store(true, ordering: .relaxed) }
         return error
@@ -156,16 +160,20 @@ final class StoreCore: Sendable {
         }
     }
 
-    /// Moves the journal into the tables, so that a closed file needs none. If it fails, the next writer does it.
+    /// How long closing waits for another process that writes.
+    private static let patienceAtClosing = Duration.milliseconds(500)
+
+    /// Moves the journal into the tables, so that a closed file needs none. If it fails, or if another process writes
+    /// for long, the next writer does it.
     private func moveJournalBeforeClosing(isMine: Bool) {
         guard !options.readOnly, !isPoisoned.load(ordering: .acquiring), file.journaledCommits > 0,
             !removesFolder.load(ordering: .relaxed)
         else { return }
-        if isMine {
+        let move: @Sendable () -> Void = { [self] in
+            guard environment.isFreeToWrite(within: StoreCore.patienceAtClosing) else { return }
             try? Upkeep.moveJournal(in: self)
-            return
         }
-        thread().perform { [self] in leadership.lead { try? Upkeep.moveJournal(in: self) } }
+        if isMine { move() } else { thread().perform { [self] in leadership.lead { move() } } }
     }
 
     /// Keeps the committed names that a transaction learned.

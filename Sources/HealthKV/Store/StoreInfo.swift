@@ -78,6 +78,11 @@ public struct StoreInfo: Sendable, Hashable {
     public let oldestReader: Duration?
     /// Whether readers register with locks. Without locks, the store appears as it was when it was opened.
     public let usesLocks: Bool
+    /// Whether the store is sealed.
+    public let isSealed: Bool
+    /// Whether the key of a sealed store is missing. Then samples, types, sources and what is pending are not known,
+    /// and zero here.
+    public let lacksKey: Bool
     /// The latest notices about the store, oldest first.
     public let notices: [StoreNotice]
     /// The space that each table takes, in the order of their codes.
@@ -91,7 +96,7 @@ extension StoreInfo {
         var cursor = try snapshot.view.cursor(snapshot.tables[code])
         while try cursor.next() {
             entries += 1
-            payload += cursor.key.byteCount + cursor.value.byteCount
+            payload += cursor.key.byteCount + cursor.stored.byteCount
         }
         return StoreInfo.TableInfo(
             name: code.name, entries: entries, branchPages: statistics.branchPages,
@@ -112,10 +117,12 @@ extension StoreInfo {
             let snapshot = transaction.snapshot
             let free = try snapshot.view.freeStatistics()
             let pageSize = core.environment.pageSize
-            let counts = try SummaryTable.allCounts(in: snapshot)
+            let lacksKey = try core.lacksKey(snapshot)
+            let counts = lacksKey ? [] : try SummaryTable.allCounts(in: snapshot)
             let tables = try TableCode.allCases.map { try StoreInfo.tableInfo($0, in: snapshot) }
             func entries(_ code: TableCode) -> Int { tables[Int(code.rawValue) - 1].entries }
-            let pending = try QueueTable.directories(in: snapshot).flatMap(\.sections).reduce(0) {
+            let directories = lacksKey ? [] : try QueueTable.directories(in: snapshot)
+            let pending = directories.flatMap(\.sections).reduce(0) {
                 $0 + Int(clamping: $1.count)
             }
             let header = snapshot.header
@@ -123,13 +130,15 @@ extension StoreInfo {
                 path: core.path, storeID: header.storeID, replica: header.replica, epoch: header.epoch,
                 formatVersion: Int(StoreHeader.formatVersion), commit: header.commit,
                 samples: counts.reduce(0) { $0 + $1.counts.samples }, types: counts.count { $0.counts.samples > 0 },
-                sources: try NameTable.numbers(.source, snapshot.view, snapshot.tables).count,
+                sources: lacksKey ? 0 : try NameTable.numbers(.source, snapshot.view, snapshot.tables).count,
                 tombstones: entries(.tombstones), pending: pending, unfinished: Int(header.intents),
                 fileBytes: fileBytes, liveBytes: (environment.lastPage + 1 - free.freePages) * pageSize,
                 freePages: free.freePages, pageSize: pageSize, mapSize: environment.mapSize,
                 maxReaders: environment.maxReaders,
                 lastTransaction: environment.lastTransaction, readers: readers, oldestReader: oldest,
-                usesLocks: core.file.access == .locked, notices: core.notices.all, tables: tables)
+                usesLocks: core.file.access == .locked,
+                isSealed: try SealRecord.read(snapshot.view, snapshot.tables) != nil, lacksKey: lacksKey,
+                notices: core.notices.all, tables: tables)
         }
     }
 }

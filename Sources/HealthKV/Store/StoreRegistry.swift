@@ -78,9 +78,7 @@ final class StoreRegistry: Sendable {
         }
     }
 
-    private static func checkShareable(
-        _ core: StoreCore, _ folder: String, _ options: StoreOptions
-    ) throws(StoreError) {
+    private static func checkShareable(_ core: StoreCore, _ folder: String, _ options: StoreOptions) throws {
         if core.isPoisoned.load(ordering: .acquiring) {
             throw StoreError(
                 .poisoned, path: folder, "The store is open in this process, and a commit of it has failed")
@@ -92,6 +90,14 @@ final class StoreRegistry: Sendable {
         }
         guard options.readOnly || !core.options.readOnly else {
             throw StoreError(.readOnly, path: folder, "The store is already open in this process, for reading only")
+        }
+        if options.sealer != nil, core.options.sealer == nil {
+            throw StoreError(.wrongKey, path: folder, "The store is already open in this process, without a sealer")
+        }
+        // A suspended store is verified when it was opened and is resumed.
+        if core.holdsFile, options.sealer != nil || !options.limits.ignoresSeal {
+            let file = core.file
+            try SealRecord.verify(file.environment, file.tables, options.sealer, ignoresSeal: false, folder)
         }
     }
 

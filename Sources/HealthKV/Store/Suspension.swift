@@ -16,6 +16,14 @@ enum Suspension {
         core.writer.withLock { $0 = nil }
         core.leadership.look()
         core.watcher.stop()
+        // Also those that hold the locks of a file that was replaced meanwhile.
+        let rest = ContinuousClock.now.duration(to: deadline)
+        let haveEnded = core.readers.wait(atMost: rest) { readers in
+            readers.isEmpty
+        } then: { readers in
+            readers.isEmpty
+        }
+        guard haveEnded else { throw giveUpSuspension("Readers have", in: core) }
         while true {
             let closing = file.environment.closeNow(within: ContinuousClock.now.duration(to: deadline))
             if closing == .closed { break }
@@ -34,24 +42,31 @@ enum Suspension {
     /// Refuses calls from now on. Waits for an exchange of the file that is under way, such as a compaction.
     private static func beginSuspension(by deadline: ContinuousClock.Instant, in core: StoreCore) throws -> OpenFile {
         while true {
-            let begun: OpenFile? = try core.following.withLockIfFree { _ in
+            let present = try Following.presentFile(in: core)
+            if (try? present.isRetired()) ?? false {
+                _ = try Following.follow(present, in: core)
+                continue
+            }
+            let begun: OpenFile?? = try core.following.withLockIfFree { _ -> OpenFile? in
                 let file = try core.usableFile()
-                let header = try presentHeader(file, in: core)
+                guard file === present, let header = try presentHeader(file, in: core) else { return nil }
                 core.state.withLock { state in
                     state.phase = .suspending
                     state.suspendedAt = header
                 }
                 return file
             }
-            if let begun { return begun }
+            if let begun, let file = begun { return file }
             guard ContinuousClock.now < deadline else { throw notSuspended("An exchange of the file has", in: core) }
             pause(milliseconds: 1)
         }
     }
 
-    /// Returns the header, even while other processes let the file grow.
-    private static func presentHeader(_ file: OpenFile, in core: StoreCore) throws -> StoreHeader {
+    /// Returns the header, even while other processes let the file grow; `nil` if another file has taken its place.
+    private static func presentHeader(_ file: OpenFile, in core: StoreCore) throws -> StoreHeader? {
         var transaction = try core.begin(file)
+        let isRetired = try file.isRetired(in: transaction)
+        if isRetired { return nil }
         transaction.layer = try file.journal(of: transaction.view, transaction: transaction.id).layer
         return try StoreHeader.read(transaction.view, file.tables)
     }

@@ -11,7 +11,7 @@ extension RecordSum {
                 let key = cursor.key.copied()
                 guard RecordSum.covers(table, key) else { continue }
                 sum &+= RecordSum.term(
-                    table, key, commit: RecordSum.commit(key, table) ?? StoredValue.commit(head: cursor.value))
+                    table, key, commit: RecordSum.commit(key, table) ?? StoredValue.commit(head: cursor.stored))
             }
         }
         return sum

@@ -46,7 +46,7 @@ final class ContextPool: Sendable {
                 swap(&dropped, &kept.contexts)
                 kept.place = place
             }
-            if kept.contexts.count < ContextPool.limit { kept.contexts.append(context) }
+            if kept.contexts.count < ContextPool.limit, context.isLight { kept.contexts.append(context) }
         }
     }
 

@@ -17,6 +17,8 @@ final class ReadContext {
     var state: TransactionState
     /// The blocks that were already verified; `nil` in a writer, whose pages change in place.
     let verified: VerifiedBlocks?
+    /// The sealed values that reads of this snapshot have opened; `nil` in a writer, and in a store that is not sealed.
+    var opened: OpenedValues?
     /// Takes the notices of reads; `nil` where no app reads.
     var notices: NoticeBoard?
     /// The state of the read; `nil` in a writer.
@@ -52,6 +54,12 @@ final class ReadContext {
 
     /// Whether names were looked up that were unknown when the context was made or last rested.
     var hasLearned: Bool { state.names.size > knownNames }
+
+    /// Whether the context is worth its memory until the next read.
+    var isLight: Bool { opened.map { $0.byteCount <= ReadContext.keptBytes } ?? true }
+
+    /// A context that has opened more of a sealed store than this is not kept.
+    private static let keptBytes = 4 << 20
 
     /// Prepares for the next read of the same snapshot.
     func rest() {

@@ -141,7 +141,7 @@ public struct WriteTransaction: ~Copyable, SampleReading {
     mutating func account(_ table: TableCode, _ key: [UInt8], _ value: [UInt8]?) throws(LMDBError) {
         guard let sum = state.header.recordSum, RecordSum.covers(table, key) else { return }
         var changed = sum
-        if let old = try lmdb.view.get(context.tables[table], key) {
+        if let old = try lmdb.view.getStored(context.tables[table], key.rawBytes) {
             changed &-= RecordSum.term(table, key, head: old)
         }
         if let value { changed &+= RecordSum.term(table, key, head: value.rawBytes) }

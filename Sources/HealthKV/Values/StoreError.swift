@@ -75,6 +75,8 @@ public struct StoreError: Error, Sendable {
         public static let busy = Code(rawValue: "busy")
         /// Another file, not of this store's making, took the place of the store's.
         public static let replaced = Code(rawValue: "replaced")
+        /// The store is sealed, and its key was not given; or it is not sealed, and one was.
+        public static let wrongKey = Code(rawValue: "wrongKey")
         /// The store is suspended.
         public static let suspended = Code(rawValue: "suspended")
         /// The process was forked after the store was opened.
@@ -168,6 +170,7 @@ extension StoreError: CustomStringConvertible {
             "Correct the permissions (0700 for the folder, 0600 for its files), or open it for reading only."
         case .busy: "Try again when it has ended."
         case .replaced: "Close the store and open it again."
+        case .wrongKey: "Open it with the sealer with which it was made. Nothing was changed."
         case .suspended: "Call resume() first."
         case .forked: "Open the store again in this process."
         case .cancelled: "Nothing of it was kept."
@@ -234,6 +237,9 @@ extension StoreError {
         switch error {
         case let error as FormatError where error.isOfNewerRelease:
             return StoreError(.newerFormat, path: path, "A newer release wrote the store", underlying: error)
+        case let error as FormatError where error.code == .sealed:
+            return StoreError(
+                .wrongKey, path: path, "A value was sealed with another key, or was changed since", underlying: error)
         case let error as FormatError where error.code == .older:
             return StoreError(
                 .olderFormat, path: path, "The store has a format of before the first release", underlying: error)

@@ -89,13 +89,16 @@ extension SampleReading where Self: ~Copyable {
             type, by: .day, from: range.from, to: range.to, calendar: calendar, fillsEmptyBuckets: true,
             options: CumulativeOptions(sources: .authoritative))
         let days = try statistics(query)
+        // Of two sources that counted at the same time one is not in the number.
         query.options = nil
-        let bySource = try statisticsBySource(query).sorted { $0.key < $1.key }
+        let bySource = try statisticsBySource(query, competing: true).sorted { $0.key < $1.key }
         return try days.enumerated().map { index, day in
             if let peer = day.totalsOf.first {
                 return (day, .total(peer: peer, besides: day.sourcesBesideTotals), true)
             }
-            let sources = bySource.filter { $0.value[index].hasData }.map(\.key)
+            let present = bySource.filter { $0.value[index].hasData }
+            let counted = present.filter { $0.value[index].sum ?? 0 != 0 }
+            let sources = (counted.isEmpty ? present : counted).map(\.key)
             guard !sources.isEmpty else { return (day, .none, false) }
             let isOfHealth = try sources.contains { try hasImported(type, day, from: $0) }
             return (day, .samples(sources), isOfHealth)

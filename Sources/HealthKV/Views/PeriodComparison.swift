@@ -57,6 +57,7 @@ extension SampleReading where Self: ~Copyable {
         of type: SampleType, by unit: StatisticsInterval.Unit, until now: Instant, calendar: Calendar = .current,
         sources: [SourceIdentity]? = nil
     ) throws -> PeriodComparison {
+        let now = min(max(now, .earliest), .latest)
         let interval = StatisticsInterval.every(1, unit)
         func start(of instant: Instant) -> Instant {
             let borders = BucketBorders(interval, anchor: nil, calendar: calendar, from: instant, to: instant + 1)
@@ -77,9 +78,10 @@ extension SampleReading where Self: ~Copyable {
         func local(_ instant: Instant) -> Int64 {
             instant.nanoseconds + offsets.offset(at: instant.second) * Instant.nanosecondsPerSecond
         }
-        let target = local(start) + local(now) - local(other)
+        let target = local(start) + (local(now) - local(other))
         let wanted = target.dividedDown(by: Instant.nanosecondsPerSecond)
-        var cursor = LocalCursor(offsets)
+        // A clock that is set back shows a time twice: `start` may be the second one.
+        var cursor = LocalCursor(offsets, from: start.second)
         let second = cursor.first(wanted)
         // A clock that skips the time never shows a part of its second.
         let isShown = second + offsets.offset(at: second) == wanted

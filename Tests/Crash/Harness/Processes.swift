@@ -15,6 +15,7 @@ enum Processes {
         options.mapSize = 1 << 20
         options.sizeLimit = 1 << 30
         options.source = Vocabulary.ownSource
+        options.sealer = Vocabulary.sealer
         return options
     }
 

@@ -1,5 +1,8 @@
+import Foundation
 import HealthKV
 import TestSupport
+
+extension TestCipher: StoreSealer {}
 
 /// The vocabulary of the random samples: few enough names that operations collide, and enough to use every table.
 enum Vocabulary {
@@ -21,6 +24,10 @@ enum Vocabulary {
         Source(name: "Scale"),
     ]
 
+    /// The cipher of all stores of a run that is to try sealed ones.
+    static let sealer: TestCipher? =
+        ProcessInfo.processInfo.environment["HEALTHKV_SEALED"] == nil ? nil : TestCipher(key: 3)
+
     static let epoch: Int64 = 700_000_000
     static let days = 200
     static let middle = Instant(nanoseconds: (epoch + Int64(days) * 43_200) * Instant.nanosecondsPerSecond)
@@ -28,6 +35,7 @@ enum Vocabulary {
     static func options(maintains: Bool = true, isMass: Bool = false) -> SampleStore.Options {
         var options = SampleStore.Options()
         options.source = ownSource
+        options.sealer = sealer
         // Small, because a thousand stores are opened each second.
         options.mapSize = 64 << 20
         options.maintainsWhenIdle = maintains

@@ -47,6 +47,8 @@ final class ModelRun: @unchecked Sendable {
         options.mapSize = 1 << 30
         options.clock = { [clock] in clock.now }
         options.limits = ModelRun.smallLimits(&random)
+        // A sealed store does all the same.
+        if options.limits.partitionEntries % 4 == 0 { options.sealer = TestCipher(key: seed) }
         options.limits.header = header
         self.options = options
         model = ReferenceModel(ownSource: options.source, replica: header.replica)

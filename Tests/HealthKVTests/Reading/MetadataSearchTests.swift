@@ -30,6 +30,25 @@ import Testing
         }
     }
 
+    @Test("What is found is in the order of types, starts and ends, however long it lasts")
+    func order() throws {
+        try withStore { store in
+            let day = 86_400 * Instant.nanosecondsPerSecond
+            let lengths = [(1, day / 48), (2, day / 12), (3, day / 36), (4, 2 * day), (5, 0)]
+            let samples = [SampleType.dietaryProtein, .stepCount, .dietaryFiber].flatMap { type in
+                lengths.map { number, length in
+                    Sample(
+                        type, 1, type == .stepCount ? .count : .gram, from: .day(number), to: .day(number) + length,
+                        metadata: ["plan": .string("A")])
+                }
+            }
+            try store.write { _ = try $0.save(samples.reversed()) }
+            let found = try store.read { try $0.samples(metadataKey: "plan", values: [.string("A")]) }
+            let expected = samples.sorted { ($0.type, $0.start, $0.id) < ($1.type, $1.start, $1.id) }
+            #expect(found.map(\.id) == expected.map(\.id))
+        }
+    }
+
     @Test("What a mass operation takes away is not found")
     func hidden() throws {
         var options = SampleStore.Options()

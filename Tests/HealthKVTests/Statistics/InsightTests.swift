@@ -323,6 +323,58 @@ struct InsightTests {
         try store.close()
     }
 
+    @Test("A part of a period in or behind an hour that comes twice begins where the period does")
+    func repeatedHour() throws {
+        let store = try SampleStore.temporary()
+        let calendar = Self.calendar()
+        // The clock goes from 3 back to 2 at 01:00 UTC.
+        let change = Self.instant("2026-10-25T01:00:00Z")
+        for (minute, steps) in [(-55, 1.0), (5, 10), (30, 100)] {
+            try store.save(Sample(.stepCount, steps, .count, at: change + Int64(minute) * Self.minute))
+        }
+        try store.read { txn in
+            let hour = try txn.comparison(
+                of: .stepCount, by: .hour, until: change + 80 * Self.minute, calendar: calendar)
+            #expect(hour.earlier.start == change && hour.earlier.end == change + 20 * Self.minute)
+            #expect(hour.earlier.sum == 10)
+            let now = change + 30 * Self.minute + 30_000_000_000
+            let minute = try txn.comparison(of: .stepCount, by: .minute, until: now, calendar: calendar)
+            #expect(minute.earlier.start == change + 29 * Self.minute)
+            #expect(minute.earlier.end == change + 29 * Self.minute + 30_000_000_000 && minute.later.sum == 100)
+        }
+        try store.close()
+    }
+
+    @Test(
+        "A comparison up to an absurd instant ends no process",
+        arguments: [Instant.distantPast, .earliest, .latest, .distantFuture, Instant("2150-01-01T00:00:00Z")!])
+    func absurdComparison(now: Instant) throws {
+        let store = try SampleStore.temporary()
+        try store.save(Sample(.stepCount, 1, .count, at: .day(1)))
+        for zone in ["Europe/Berlin", "Pacific/Kiritimati", "Pacific/Pago_Pago"] {
+            for unit in StatisticsInterval.Unit.allCases {
+                _ = try store.read {
+                    try $0.comparison(of: .stepCount, by: unit, until: now, calendar: Self.calendar(zone))
+                }
+            }
+        }
+        try store.close()
+    }
+
+    @Test("The last day of a range ends at its midnight, also where a journey begins before it")
+    func journeyAtTheEnd() throws {
+        let days = TravelDays([
+            TravelDays.Stay(from: Self.instant("2024-01-01T00:00:00Z"), zone: TimeZone(identifier: "Europe/Berlin")!),
+            TravelDays.Stay(
+                from: Self.instant("2024-02-10T22:30:00Z"), zone: TimeZone(identifier: "America/Los_Angeles")!),
+        ])
+        let borders = days.borders(from: Self.instant("2024-02-09T00:00:00Z"), to: Self.instant("2024-02-10T12:00:00Z"))
+        #expect(
+            borders == ["2024-02-08T23:00:00Z", "2024-02-09T23:00:00Z", "2024-02-11T08:00:00Z"].map(Self.instant))
+        let within = days.borders(from: Self.instant("2024-02-10T10:05:00Z"), to: Self.instant("2024-02-10T10:15:00Z"))
+        #expect(within == ["2024-02-09T23:00:00Z", "2024-02-11T08:00:00Z"].map(Self.instant))
+    }
+
     @Test("Days of a person who travels tile time, and none has the date of another") func travel() throws {
         let zones = ["Europe/Berlin", "Asia/Tokyo", "America/Los_Angeles", "Pacific/Kiritimati", "Pacific/Pago_Pago"]
         var random = SeededGenerator()

@@ -37,6 +37,80 @@ import TestSupport
         try store.close()
     }
 
+    @Test("A store is suspended although another process has compacted its file", arguments: [true, false])
+    func suspendedAfterCompaction(readOnly: Bool) async throws {
+        let folder = TemporaryFolder()
+        try SampleStore.open(at: folder.path, options: .small(mapSize: 64 << 20)).close()
+        var options = SampleStore.Options.small(mapSize: 64 << 20)
+        (options.readOnly, options.maintainsWhenIdle) = (readOnly, false)
+        let store = try SampleStore.open(at: folder.path, options: options)
+        #expect(try store.blockingRead { try $0.count() } == 0)
+        await #expect(processExitsWith: .success) { [path = folder.path as String] in
+            let store = try SampleStore.open(at: path, options: .small(mapSize: 64 << 20))
+            try store.add(10, day: 2)
+            try store.compactInPlace()
+            try store.close()
+        }
+        try store.suspend()
+        #expect(openFiles(in: folder.path) == 0)
+        try store.resume()
+        #expect(try store.blockingRead { try $0.count() } == 10)
+        try store.close()
+    }
+
+    @Test("Suspending waits for readers of a file that was replaced, which holds its locks")
+    func readersOfReplaced() throws {
+        let folder = TemporaryFolder()
+        let store = try SampleStore.open(at: folder.path, options: .small(mapSize: 64 << 20))
+        try store.add(10, day: 0)
+        let (begun, end) = (Gate(), Gate())
+        let reader = Thread {
+            _ = try? store.blockingRead { _ in
+                begun.open()
+                end.wait()
+            }
+        }
+        begun.wait()
+        try store.compactInPlace()
+        expectError(.busy) { try store.suspend(within: .milliseconds(100)) }
+        end.open()
+        reader.join()
+        try store.suspend()
+        #expect(openFiles(in: folder.path) == 0)
+        try store.resume()
+        #expect(try store.blockingRead { try $0.count() } == 10)
+        try store.close()
+    }
+
+    @Test("A store that is closed does not wait for another process that writes for long")
+    func closingBesideWriter() throws {
+        let folder = TemporaryFolder()
+        let store = try SampleStore.open(at: folder.path, options: .small(mapSize: 64 << 20))
+        for day in 0..<3 { try store.add(1, day: day) }
+        #expect(store.core.file.journaledCommits > 0)
+        let holder = WriteLock(StoreFiles.dataPath(in: folder.path))
+        let start = ContinuousClock.now
+        try store.close()
+        #expect(start.duration(to: .now) < .seconds(5))
+        holder.release()
+        let again = try SampleStore.open(at: folder.path, options: .small(mapSize: 64 << 20))
+        #expect(try again.read { try $0.count() } == 3)
+        try again.expectClean()
+        try again.close()
+    }
+
+    /// The lock of writers, as another process holds it.
+    private struct WriteLock {
+        private let descriptor: Int32
+
+        init(_ path: String) {
+            descriptor = unsafe open(path, O_RDWR)
+            #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+        }
+
+        func release() { close(descriptor) }
+    }
+
     @Test("Suspending waits for no longer than it may: not for a write that waits, nor for an exchange of the file")
     func suspendingInTime() throws {
         let store = try SampleStore.temporary(options: .small(mapSize: 64 << 20))

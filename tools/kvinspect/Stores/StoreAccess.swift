@@ -14,14 +14,20 @@ enum StoreAccess {
     /// Reopens a store without repeating its notices.
     static func reopenForReading(_ folder: String) throws -> SampleStore { try openForReading(folder) { _ in } }
 
+    /// Opens a store that is there for what needs no content: of a sealed one too, whose key only its app has.
+    static func openForCopying(_ folder: String) throws -> SampleStore {
+        try openForReading(folder, ignoresSeal: true, onNotice: tell)
+    }
+
     private static func openForReading(
-        _ folder: String, onNotice: @escaping @Sendable (StoreNotice) -> Void
+        _ folder: String, ignoresSeal: Bool = false, onNotice: @escaping @Sendable (StoreNotice) -> Void
     ) throws -> SampleStore {
         guard holdsStore(folder) else { throw noStore(in: folder) }
         var options = SampleStore.Options()
         options.readOnly = true
         options.createIfMissing = false
         options.onNotice = onNotice
+        options.limits.ignoresSeal = ignoresSeal
         return try SampleStore.open(at: folder, options: options)
     }
 
@@ -139,6 +145,9 @@ enum StoreAccess {
                 + "'kvinspect repair \(store) --output NEW' saves what it can."
         case .tokenExpired:
             "Run 'kvinspect changes \(store)' without --since once, and go on from the last token that it prints."
+        case .wrongKey where error.remedy != nil: nil
+        case .wrongKey:
+            "Only its app has the key. Without it, 'kvinspect check', 'info', 'pages', 'backup' and 'compact' work."
         case .full: "Free space on the disk, or allow larger files. Nothing of this step was stored."
         case .mixedUnits: "'kvinspect scan' prints the samples one by one, each in its own unit."
         case .unsuitableQuery where error.remedy != nil:

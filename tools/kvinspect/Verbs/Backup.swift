@@ -29,7 +29,7 @@ enum StoreCopy {
         _ arguments: ParsedArguments, _ console: Console, what: String, size: (StoreInfo) -> Int,
         _ copy: (SampleStore, String, @escaping (Int) -> Bool) throws -> Void
     ) throws -> ExitCode {
-        let store = try StoreAccess.openForReading(arguments.store)
+        let store = try StoreAccess.openForCopying(arguments.store)
         let destination = arguments.argument(ArgumentDescription.destination.name)
         try StoreAccess.refuseTaken(destination)
         console.say("Writing \(what) of \(arguments.store) to \(destination).")
@@ -43,7 +43,7 @@ enum StoreCopy {
             throw error
         }
         // The copy is complete, so it is kept even if the checks fail.
-        let after = try StoreAccess.openForReading(destination).info().fileBytes
+        let after = try StoreAccess.openForCopying(destination).info().fileBytes
         let damage: (pages: Int, values: Int)
         do {
             damage = try SampleStore.countDamage(in: destination) { try Interruption.check() }

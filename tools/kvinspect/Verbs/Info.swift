@@ -15,7 +15,7 @@ enum InfoVerb: Verb {
         let progress = Progress(arguments, console, unit: "tables")
         let (info, token): (StoreInfo, ChangeToken)
         do {
-            let store = try StoreAccess.openForReading(arguments.store)
+            let store = try StoreAccess.openForCopying(arguments.store)
             (info, token) = (try store.info(), try store.read { $0.currentToken })
         } catch let error as StoreError where error.code == .damaged {
             progress.finish()
@@ -33,10 +33,10 @@ enum InfoVerb: Verb {
         [
             .init("store", .string(folder)), .init("identity", .string(info.storeID.description)),
             .init("replica", .integer(Int64(info.replica))), .init("epoch", .integer(Int64(info.epoch))),
-            .init("format_version", .integer(Int64(info.formatVersion))), .init("samples", .count(info.samples)),
-            .init("types", .count(info.types)), .init("sources", .count(info.sources)),
-            .init("tombstones", .count(info.tombstones)), .init("pending", .count(info.pending)),
-            .init("unfinished", .count(info.unfinished)),
+            .init("format_version", .integer(Int64(info.formatVersion))), .init("sealed", .bool(info.isSealed)),
+            .init("samples", count(info.samples, info)), .init("types", count(info.types, info)),
+            .init("sources", count(info.sources, info)), .init("tombstones", .count(info.tombstones)),
+            .init("pending", count(info.pending, info)), .init("unfinished", .count(info.unfinished)),
             .init("commit", .integer(Int64(info.commit))), .init("token", .string(token.description)),
             .init("bytes_per_sample", bytesPerSample(info)),
             .init(
@@ -59,6 +59,9 @@ enum InfoVerb: Verb {
                     })),
         ]
     }
+
+    /// A number that the content of the store tells; `null` where its key is missing.
+    private static func count(_ count: Int, _ info: StoreInfo) -> JSONValue { info.lacksKey ? .null : .count(count) }
 
     private static func table(_ table: StoreInfo.TableInfo, pageSize: Int) -> JSONValue {
         .object([
@@ -84,13 +87,18 @@ enum InfoVerb: Verb {
         let rows = [
             ("store", folder), ("identity", info.storeID.description),
             ("replica, epoch", "\(info.replica), \(info.epoch)"), ("format version", "\(info.formatVersion)"),
-            ("samples", "\(info.samples) of \(info.types) types from \(info.sources) sources"),
+            (
+                "samples",
+                info.lacksKey
+                    ? "the store is sealed, and only its app has the key"
+                    : "\(info.samples) of \(info.types) types from \(info.sources) sources"
+            ),
             ("bytes per sample", bytesPerSample(info).cell),
             ("file", "\(ByteSize.text(info.fileBytes)), \(ByteSize.text(info.liveBytes)) of them live"),
             ("free pages", "\(info.freePages) of \(ByteSize.text(info.pageSize))"),
             ("map", ByteSize.text(info.mapSize)),
             ("last transaction", "\(info.lastTransaction), commit \(info.commit)"), ("token", token.description),
-            ("pending", "\(info.pending) operations"), ("readers", "\(info.otherReaders.count)"),
+            ("pending", info.lacksKey ? "" : "\(info.pending) operations"), ("readers", "\(info.otherReaders.count)"),
         ]
         let width = (rows.map(\.0.count).max() ?? 0) + 2
         return rows.map { $0.0 + String(repeating: " ", count: width - $0.0.count) + Table.clean($0.1) }

@@ -1,6 +1,7 @@
 /// The contestants, with their names on the command line and in results.
 enum ContestantName: String, CaseIterable, Codable {
     case healthKV = "HealthKV"
+    case sealed = "HealthKV-sealed"
     case rows = "LMDB-rows"
     case sqlite = "SQLite"
     case sqliteDaily = "SQLite-daily"
@@ -13,6 +14,7 @@ enum ContestantName: String, CaseIterable, Codable {
     func open(folder: String, hasIDs: Bool) throws -> (any Contestant)? {
         switch self {
         case .healthKV: try HealthKVStore(folder: folder, hasIDs: hasIDs)
+        case .sealed: try HealthKVStore(folder: folder, hasIDs: hasIDs, sealer: AESSealer())
         case .rows: try LMDBRows(folder: folder, hasIDs: hasIDs)
         case .sqlite: hasIDs ? try SQLiteRows(folder: folder, keepsDays: false) : nil
         case .sqliteDaily: hasIDs ? try SQLiteRows(folder: folder, keepsDays: true) : nil

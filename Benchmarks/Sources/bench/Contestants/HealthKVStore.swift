@@ -5,8 +5,9 @@ import HealthKV
 final class HealthKVStore: Contestant {
     private let store: SampleStore
 
-    init(folder: String, hasIDs: Bool) throws {
+    init(folder: String, hasIDs: Bool, sealer: (any StoreSealer)? = nil) throws {
         var options = SampleStore.Options()
+        options.sealer = sealer
         options.source = Source(bundle: "app.example.bench", name: "Bench")
         store = try SampleStore.open(at: folder, options: options)
     }

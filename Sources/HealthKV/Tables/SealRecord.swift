@@ -1,0 +1,58 @@
+import ColumnFormat
+import LMDB
+
+/// The record that a sealed store has in its table `meta`: it says that the store is sealed, and proves the key.
+struct SealRecord {
+    static let key: [UInt8] = Array("seal".utf8)
+    private static let version: UInt8 = 1
+    private static let text: [UInt8] = Array("HealthKV".utf8)
+
+    /// A text that everybody knows, sealed: only the right key gets it back.
+    private let proof: [UInt8]
+
+    init(sealing sealer: any StoreSealer) throws { proof = try sealer.seal(SealRecord.text, binding: SealRecord.key) }
+
+    private init(_ span: RawSpan) throws(FormatError) {
+        var record = try RecordReader(span, table: .meta, key: SealRecord.key)
+        let version = try record.read(UInt8.self)
+        guard version == SealRecord.version else {
+            throw FormatError(ofVersion: UInt32(version), current: UInt32(SealRecord.version), "version of the seal")
+        }
+        proof = try record.readBytes()
+    }
+
+    func value(stamp: CommitStamp) -> [UInt8] {
+        var record = RecordWriter()
+        record.append(SealRecord.version)
+        record.append(proof)
+        return record.value(table: .meta, key: SealRecord.key, stamp: stamp)
+    }
+
+    /// Returns the record of a store; `nil` if the store is not sealed.
+    static func read(_ view: View, _ tables: OpenTables) throws -> SealRecord? {
+        guard let span = try view.get(tables[.meta], key) else { return nil }
+        return try SealRecord(span)
+    }
+
+    /// Throws unless a sealer has the key of a store, and also if the store is not sealed and a sealer was given: what
+    /// it holds could be anybody's.
+    ///
+    /// - Parameter ignoresSeal: whether a sealed store may be opened without its key.
+    static func verify(
+        _ environment: Environment, _ tables: OpenTables, _ sealer: (any StoreSealer)?, ignoresSeal: Bool,
+        _ path: String
+    ) throws {
+        let transaction = try environment.beginRead()
+        guard let record = try read(transaction.view, tables) else {
+            if sealer == nil { return }
+            throw StoreError(.wrongKey, path: path, "The store is not sealed, and a sealer was given")
+        }
+        guard let sealer else {
+            if ignoresSeal { return }
+            throw StoreError(.wrongKey, path: path, "The store is sealed, and no sealer was given")
+        }
+        guard (try? sealer.open(record.proof, binding: key)) == text else {
+            throw StoreError(.wrongKey, path: path, "The store is sealed with another key than the one that was given")
+        }
+    }
+}
