@@ -42,7 +42,8 @@ public final class OpenedValues {
     /// Frees all opened values. Call it only while no span of them lives.
     @usableFromInline
     func forget() {
-        for unsafebuffer in unsafe known.values { unsafe buffer?.deallocate() }
+        let buffers = unsafe Array(known.values)
+        for index in unsafe buffers.indices { unsafe buffers[index]?.deallocate() }
         unsafe known = [:]
         byteCount = 0
     }
