@@ -131,34 +131,19 @@ public enum FolderLock {
     public static func held<Result, Failure>(
         _ folder: String, patience: Duration = FolderLock.patience, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result? {
-        let began = ContinuousClock.now
-        let end = began + patience
-        var pause: Int64 = 50_000
-        var descriptor = openFolder(folder)
-        while descriptor < 0 {
-            // A process that has no descriptor left may get one. A folder that is not there has no lock.
-            guard [EMFILE, ENFILE, ENOMEM].contains(errno) else { return try body() }
-            guard ContinuousClock.now < min(end, began + .milliseconds(200)) else { return nil }
-            pauseThread(nanoseconds: 1_000_000)
-            descriptor = openFolder(folder)
-        }
+        let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return try body() }
         let mark = ForkMark()
         defer { mark.unlockAndClose(descriptor) }
+        let end = ContinuousClock.now + patience
+        var pause: Int64 = 50_000
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             if errno == EINTR { continue }
-            guard errno == EWOULDBLOCK || errno == ENOLCK else { break }
+            guard errno == EWOULDBLOCK else { break }
             guard ContinuousClock.now < end else { return nil }
             pauseThread(nanoseconds: pause)
             pause = min(2 * pause, 10_000_000)
         }
         return try body()
-    }
-
-    private static func openFolder(_ folder: String) -> Int32 {
-        var descriptor: Int32
-        repeat {
-            descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        } while descriptor < 0 && errno == EINTR
-        return descriptor
     }
 }

@@ -18,6 +18,8 @@ struct RawCheck: ~Copyable {
     private var columns = ScratchColumn<Int64>(capacity: ChunkEncoder.rowLimit)
     private var values = ScratchColumn<Double>(capacity: ChunkEncoder.rowLimit)
     private var hasSealed = false
+    /// The values that a sealed store would have sealed.
+    private var unsealed: [(table: TableCode, key: [UInt8], page: UInt64)] = []
 
     init(_ report: CheckReport, limit: Int) {
         self.report = report
@@ -57,6 +59,11 @@ struct RawCheck: ~Copyable {
         if walk.unreadPages > 0 { report.unexamined.append("\(walk.unreadPages) pages, with all that they lead to") }
         report.unexamined.append("identity index, counts, feed and marks: they are compared in a file of sound pages")
         if hasSealed {
+            for value in unsealed {
+                add(
+                    RawCheck.kind(value.table), value.table.name, "a value is not sealed, and the store is",
+                    key: value.key, page: value.page)
+            }
             report.unexamined.append("what values hold: the store is sealed, and only who has its key can read it")
         }
     }
@@ -68,6 +75,11 @@ struct RawCheck: ~Copyable {
         do {
             let bytes = try entry.value()
             if SealedValue.isSealed(bytes.rawBytes) { return try lookAtSealed(bytes, entry.key, code) }
+            if SealedBodies.sealedTable(of: bytes.rawBytes) != nil {
+                unsealed.append((code, entry.key, entry.offset / UInt64(meta.pageSize)))
+            } else if code == .meta, entry.key == SealRecord.key {
+                hasSealed = true
+            }
             switch code {
             case .chunks: try lookAtChunk(bytes, entry.key)
             case .details: try lookAtDetails(bytes, entry.key)
@@ -103,9 +115,13 @@ struct RawCheck: ~Copyable {
     /// Looks at a value whose body nobody can read here: its header and its checksums.
     private mutating func lookAtSealed(_ bytes: [UInt8], _ key: [UInt8], _ code: TableCode) throws {
         let value = try StoredValue(bytes.rawBytes, table: code, acceptsSealed: true)
-        // The key of a chunk also has the commit of its value.
-        let own = value.key.copied()
-        guard code == .chunks ? key.starts(with: own) : own == key else { throw FormatError(.misplaced, "key") }
+        if code == .chunks {
+            // The key of a chunk also has the commit of its value.
+            guard try ChunkKey(key.rawBytes) == ChunkKey(value.key), ChunkKey.commit(key.rawBytes) == value.commit
+            else { throw FormatError(.misplaced, "key") }
+        } else {
+            try value.expect(key: key)
+        }
         try value.verify()
         if code == .chunks { (report.chunks, report.samples) = (report.chunks + 1, report.samples + value.rows) }
         hasSealed = true

@@ -38,8 +38,9 @@ extension SampleStore {
                     return nil
                 }
                 // Without its key a sealed store is looked at from outside.
-                let isShut = try core.lacksKey(transaction.snapshot)
-                if !inspection.isSound || isShut { return try inspection.rawReport(path, limit: limit, progress) }
+                if !inspection.isSound || core.lacksKey {
+                    return try inspection.rawReport(path, limit: limit, progress)
+                }
                 pages = inspection
             }
             // Names that are cached from earlier say nothing about those in the file.

@@ -5,6 +5,8 @@ import LMDB
 struct ExistingStore {
     let tables: OpenTables
     let storeID: SampleID
+    /// What a sealed store says of its key; `nil` for any other.
+    let seal: SealRecord?
     /// The number of the transaction that looked, and the one that the header names.
     private let number: UInt64
     private let header: UInt64
@@ -45,6 +47,7 @@ struct ExistingStore {
         }
         let header = try StoreHeader.read(transaction.view, tables)
         return ExistingStore(
-            tables: tables, storeID: header.storeID, number: UInt64(transaction.id), header: header.transaction)
+            tables: tables, storeID: header.storeID, seal: try SealRecord.read(transaction.view, tables),
+            number: UInt64(transaction.id), header: header.transaction)
     }
 }

@@ -113,7 +113,7 @@ struct FileOpener {
         lmdb.scratch = options.limits.skipsSync
         lmdb.isPrivate = options.limits.opensTogether
         lmdb.patience = options.limits.folderPatience
-        lmdb.cipher = options.sealer.map(SealedBodies.init)
+        lmdb.cipher = options.sealer.map { SealedBodies($0) }
         return lmdb
     }
 
@@ -237,10 +237,11 @@ struct FileOpener {
         while true {
             if let opened = try ExistingStore.find(environment, folder, readOnly: options.readOnly) {
                 try SealRecord.verify(
-                    environment, opened.tables, options.sealer, ignoresSeal: options.limits.ignoresSeal, folder)
+                    opened.seal, options.sealer, ignoresSeal: options.limits.ignoresSeal, folder)
+                (environment.options.cipher as? SealedBodies)?.begin(opened.storeID)
                 return OpenFile(
                     environment: environment, tables: opened.tables, access: access, data: data, lock: lock,
-                    storeID: opened.storeID)
+                    storeID: opened.storeID, seal: opened.seal)
             }
             _ = try StoreFiles.create(environment, options)
         }

@@ -27,6 +27,8 @@ final class OpenFile: Sendable {
     let data: FileIdentity
     let lock: FileIdentity?
     let storeID: SampleID
+    /// What a sealed store says of its key; `nil` for any other.
+    let seal: SealRecord?
     /// How far this process has written the file.
     let written = WrittenPlace()
     /// When the names were last checked, so that short reads need not check each time.
@@ -73,7 +75,7 @@ final class OpenFile: Sendable {
 
     init(
         environment: Environment, tables: OpenTables, access: Access, data: FileIdentity, lock: FileIdentity?,
-        storeID: SampleID
+        storeID: SampleID, seal: SealRecord?
     ) {
         self.environment = environment
         self.tables = tables
@@ -81,8 +83,12 @@ final class OpenFile: Sendable {
         self.data = data
         self.lock = lock
         self.storeID = storeID
+        self.seal = seal
         noteOwnWrite()
     }
+
+    /// The bytes of a page that the values of the store may fill.
+    var usablePage: Int { environment.pageSize - (seal?.overhead ?? 0) }
 
     /// Returns `true` if the names in the folder still lead to this file and its lock file. A process that replaces the
     /// file takes its locks first, so a writer asks while it holds them.

@@ -61,7 +61,7 @@ struct SalvagedTables {
     private static func outlives(_ table: TableCode, _ key: [UInt8]) -> Bool {
         switch table {
         case .names, .namesReverse, .changes, .tombstones, .peers, .audit: true
-        case .meta: !key.starts(with: Array("sync:".utf8))
+        case .meta: !key.starts(with: SyncNote.prefix)
         // Repeating a mass operation changes nothing, and without it the rows that it hides come back.
         case .upkeep: key.first == UpkeepKind.intent || key == HeaderCopy.key
         default: false
@@ -258,6 +258,9 @@ struct SalvagedTables {
             }
             let keys = try keys(of: .tombstones, in: &transaction).filter { !TombstoneTable.isByID($0) }
             for key in keys { try transaction.delete(tables[.tombstones], key: key.rawBytes) }
+            for key in try self.keys(of: .meta, in: &transaction) where key.starts(with: SyncNote.prefix) {
+                try transaction.delete(tables[.meta], key: key.rawBytes)
+            }
         }
         if header.commit < last.commit { (header.commit, header.session) = (last.commit, last.session) }
         try transaction.put(tables[.meta], StoreHeader.key, header.value)

@@ -110,9 +110,12 @@ enum RoomKeeping {
     }
 
     /// Adopts the size to which another process let the map grow.
-    static func adoptMap(of file: OpenFile, in core: StoreCore) throws {
+    ///
+    /// - Parameter own: how many of the reads that the calling thread has entered are only beginning.
+    static func adoptMap(of file: OpenFile, besides own: Int, in core: StoreCore) throws {
         // A snapshot that this thread holds would be unmapped with the map.
-        let deadline = ContinuousClock.now + (isReadingTwice(in: core) ? .zero : core.options.growthTimeout)
+        let isInside = core.isWriting && core.environment.isWritingThread || isReading(besides: own, in: core)
+        let deadline = ContinuousClock.now + (isInside ? .zero : core.options.growthTimeout)
         do {
             try holdingReaders(in: core) { try file.environment.adoptSize(waitingUntil: deadline) }
         } catch let error as LMDBError where error.code == .busy {
@@ -120,11 +123,6 @@ enum RoomKeeping {
                 .growthBlocked, path: core.path,
                 "Another process has let the file grow, and transactions of this process have not ended in time")
         }
-    }
-
-    /// Whether the calling thread is inside a transaction besides the one that it begins.
-    private static func isReadingTwice(in core: StoreCore) -> Bool {
-        core.isWriting && core.environment.isWritingThread || isReading(besides: core.isWriting ? 0 : 1, in: core)
     }
 
     /// Whether the calling thread has begun more reads than this.

@@ -35,10 +35,11 @@ enum StoreCopy {
         var options = Environment.Options()
         (options.isPrivate, options.scratch) = (true, true)
         options.mapSize = max(1 << 20, min(options.mapSize, FileSystem.fileSizeLimit ?? .max))
-        options.cipher = sealer.map(SealedBodies.init)
+        options.cipher = sealer.map { SealedBodies($0, of: snapshot.header.storeID) }
+        let source = core.environment.options.cipher as? SealedBodies
         let environment = try Environment(folder: folder, options: options)
         defer { _ = environment.close() }
-        var (bytes, reported) = (0, 0)
+        var (bytes, reported, committed) = (0, 0, 0)
         for (number, code) in TableCode.allCases.enumerated() {
             var transaction = try environment.beginWrite()
             let tables = try OpenTables(creatingIn: &transaction, environment)
@@ -46,8 +47,19 @@ enum StoreCopy {
             while try cursor.next() {
                 // Each file has its own journal, and its own seal.
                 if code == .meta, [Journal.key, SealRecord.key].contains(cursor.key.copied()) { continue }
-                try transaction.append(tables[code], key: cursor.key, value: cursor.value)
-                bytes += cursor.key.byteCount + cursor.stored.byteCount
+                // Not through the transaction, which would keep all that it opens.
+                let stored = cursor.stored
+                if let opened = try source?.opened(stored) {
+                    try transaction.append(tables[code], key: cursor.key, value: opened.rawBytes)
+                } else {
+                    try transaction.append(tables[code], key: cursor.key, value: stored)
+                }
+                bytes += cursor.key.byteCount + stored.byteCount
+                if bytes - committed > 16 << 20 {
+                    committed = bytes
+                    try transaction.commit()
+                    transaction = try environment.beginWrite()
+                }
                 guard bytes - reported > 1 << 20 else { continue }
                 reported = bytes
                 if let progress, !progress(bytes) {

@@ -63,7 +63,7 @@ extension StoreCore {
         context.state.mark = UInt64.random(in: 1 ... .max)
         context.state.refusal = room.refusal
         let writing = WriteEnvironment(
-            now: options.clock, source: options.source, encoder: encoder, pageSize: file.environment.pageSize,
+            now: options.clock, source: options.source, encoder: encoder, pageSize: file.usablePage,
             path: path, limits: options.limits, filters: filters, writtenChunks: writtenChunks)
         var isFollowed = false
         defer { if !isFollowed { filters.forget() } }
@@ -238,7 +238,7 @@ extension StoreCore {
         do {
             _ = try file.environment.info()
         } catch {
-            throw StoreError.wrap(error, path: path)
+            throw wrapped(error)
         }
     }
 }

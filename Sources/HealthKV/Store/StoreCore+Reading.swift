@@ -26,7 +26,7 @@ extension StoreCore {
         var attempts = 0
         while true {
             if file.seemsInPlace(path) {
-                var lmdb = try begin(file)
+                var lmdb = try begin(file, besides: 1)
                 var seen = file.seenJournal(of: lmdb.id)
                 var failure: (any Error)?
                 if seen == nil { do { seen = try journal(of: lmdb, file) } catch { failure = error } }
@@ -99,19 +99,21 @@ extension StoreCore {
 
     /// Begins a read transaction. If another process let the file grow, adopts the larger map first; if all reader
     /// slots are taken, clears those of ended processes.
-    func begin(_ file: OpenFile) throws -> LMDB.ReadTransaction {
+    ///
+    /// - Parameter own: how many of the reads that the calling thread has entered are only beginning.
+    func begin(_ file: OpenFile, besides own: Int = 0) throws -> LMDB.ReadTransaction {
         for attempt in 0... {
             var failure: LMDBError?
             if let begun = file.environment.beginRead(failure: &failure) { return begun }
-            try remedy(failure!, file, attempt)
+            try remedy(failure!, file, attempt, besides: own)
         }
         fatalError("the loop ends by returning or throwing")
     }
 
     /// Removes the obstacle that keeps a transaction from beginning, or throws the error.
-    func remedy(_ failure: LMDBError, _ file: OpenFile, _ attempt: Int) throws {
+    func remedy(_ failure: LMDBError, _ file: OpenFile, _ attempt: Int, besides own: Int = 0) throws {
         switch failure.code {
-        case .mapResized where attempt < 8: try RoomKeeping.adoptMap(of: file, in: self)
+        case .mapResized where attempt < 8: try RoomKeeping.adoptMap(of: file, besides: own, in: self)
         case .readersFull where attempt == 0: try clearStaleReaders(file)
         default: throw failure
         }
@@ -126,9 +128,11 @@ extension StoreCore {
         let context = ReadContext(
             tables: file.tables, path: path, journal: journal, header: header, names: names.withLock { $0 },
             verified: verified, feedIndex: verified == nil ? nil : feedIndex)
-        context.state.definitions = try knownDefinitions(header, view, file.tables)
-        context.thinSamples = options.limits.thinSamples
         context.notices = notices
+        context.thinSamples = options.limits.thinSamples
+        // Without the key of a sealed store neither can be read, nor what they are about.
+        if lacksKey { return context }
+        context.state.definitions = try knownDefinitions(header, view, file.tables)
         if header.intents > 0 {
             context.state.intents = try IntentTable.loadIntents(in: Snapshot(view: view, context: context))
         }
@@ -145,12 +149,6 @@ extension StoreCore {
         DefinedTypes.learn(types.values)
         definitions.withLock { $0 = KnownDefinitions(mark: header.definitions, types: types) }
         return types
-    }
-
-    /// Returns `true` if the store is sealed and was opened without its key.
-    func lacksKey(_ snapshot: borrowing Snapshot) throws -> Bool {
-        guard options.sealer == nil, options.limits.ignoresSeal else { return false }
-        return try SealRecord.read(snapshot.view, snapshot.tables) != nil
     }
 
     func clearStaleReaders(_ file: OpenFile) throws(LMDBError) {

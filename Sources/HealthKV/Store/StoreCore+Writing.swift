@@ -181,6 +181,8 @@ extension StoreCore {
     private func maintainIdly() -> WriterThread.IdleWork {
         // Each step writes to the tables, and so moves the journal there first.
         if let pause = pauseBeforeUpkeep { return .later(pause) }
+        // Who waits for another process that writes for long cannot be stopped, and closing would wait as well.
+        guard environment.isFreeToWrite(within: .milliseconds(20)) else { return .later(.milliseconds(200)) }
         do {
             let work = try Upkeep.maintainStep(waits: true, in: self)
             upkeepFailure.withLock { $0 = nil }

@@ -83,7 +83,7 @@ final class StoreCore: Sendable {
             let file = try FileOpener(folder: folder, options: options, notices: notices).open()
             // Another process may just have put a compacted file in the place of this one.
             firstCommit = (try? file.header().commit) ?? .max
-            encoder = options.limits.encoder(pageSize: file.environment.pageSize)
+            encoder = options.limits.encoder(pageSize: file.usablePage)
             state = Monitor(State(file: file))
         } catch {
             throw StoreError.wrap(error, path: folder)
@@ -94,6 +94,9 @@ final class StoreCore: Sendable {
     var file: OpenFile { state.withLock { $0.file } }
 
     var environment: Environment { file.environment }
+
+    /// Whether the store is sealed and was opened without its key.
+    var lacksKey: Bool { options.sealer == nil && file.seal != nil }
 
     /// Returns the open file. Throws if the store cannot be used now.
     func usableFile() throws(StoreError) -> OpenFile {
@@ -111,8 +114,11 @@ final class StoreCore: Sendable {
     /// Converts an error of any layer for the caller. If it reports damage, the file gets no stamp at closing.
     func wrapped(_ error: any Error, ofRead isRead: Bool = false) -> any Error {
         // The store was suspended between a look at it and the beginning of a transaction.
-        if (error as? LMDBError)?.code == .closed, state.withLock({ $0.phase != .open }) {
+        if (error as? LMDBError)?.code == .closed, !queue.withLock({ $0.isClosed }) {
             return StoreError(.suspended, path: path, "The store is suspended")
+        }
+        if (error as? FormatError)?.code == .sealed, lacksKey {
+            return StoreError(.wrongKey, path: path, "The store is sealed, and no sealer was given", underlying: error)
         }
         let error = isRead ? StoreError.wrapRead(error, path: path) : StoreError.wrap(error, path: path)
         if StoreError.isDamage(error) { sawDamage.store(true, ordering: .relaxed) }

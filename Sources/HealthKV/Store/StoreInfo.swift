@@ -117,7 +117,7 @@ extension StoreInfo {
             let snapshot = transaction.snapshot
             let free = try snapshot.view.freeStatistics()
             let pageSize = core.environment.pageSize
-            let lacksKey = try core.lacksKey(snapshot)
+            let lacksKey = core.lacksKey
             let counts = lacksKey ? [] : try SummaryTable.allCounts(in: snapshot)
             let tables = try TableCode.allCases.map { try StoreInfo.tableInfo($0, in: snapshot) }
             func entries(_ code: TableCode) -> Int { tables[Int(code.rawValue) - 1].entries }
@@ -137,7 +137,7 @@ extension StoreInfo {
                 maxReaders: environment.maxReaders,
                 lastTransaction: environment.lastTransaction, readers: readers, oldestReader: oldest,
                 usesLocks: core.file.access == .locked,
-                isSealed: try SealRecord.read(snapshot.view, snapshot.tables) != nil, lacksKey: lacksKey,
+                isSealed: core.file.seal != nil, lacksKey: lacksKey,
                 notices: core.notices.all, tables: tables)
         }
     }

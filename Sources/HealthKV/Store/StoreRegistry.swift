@@ -78,7 +78,9 @@ final class StoreRegistry: Sendable {
         }
     }
 
-    private static func checkShareable(_ core: StoreCore, _ folder: String, _ options: StoreOptions) throws {
+    private static func checkShareable(
+        _ core: StoreCore, _ folder: String, _ options: StoreOptions
+    ) throws(StoreError) {
         if core.isPoisoned.load(ordering: .acquiring) {
             throw StoreError(
                 .poisoned, path: folder, "The store is open in this process, and a commit of it has failed")
@@ -91,13 +93,9 @@ final class StoreRegistry: Sendable {
         guard options.readOnly || !core.options.readOnly else {
             throw StoreError(.readOnly, path: folder, "The store is already open in this process, for reading only")
         }
-        if options.sealer != nil, core.options.sealer == nil {
+        try SealRecord.verify(core.file.seal, options.sealer, ignoresSeal: options.limits.ignoresSeal, folder)
+        guard options.sealer == nil || core.options.sealer != nil else {
             throw StoreError(.wrongKey, path: folder, "The store is already open in this process, without a sealer")
-        }
-        // A suspended store is verified when it was opened and is resumed.
-        if core.holdsFile, options.sealer != nil || !options.limits.ignoresSeal {
-            let file = core.file
-            try SealRecord.verify(file.environment, file.tables, options.sealer, ignoresSeal: false, folder)
         }
     }
 

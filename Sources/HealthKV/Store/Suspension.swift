@@ -42,27 +42,23 @@ enum Suspension {
     /// Refuses calls from now on. Waits for an exchange of the file that is under way, such as a compaction.
     private static func beginSuspension(by deadline: ContinuousClock.Instant, in core: StoreCore) throws -> OpenFile {
         while true {
-            let present = try Following.presentFile(in: core)
-            if (try? present.isRetired()) ?? false {
-                _ = try Following.follow(present, in: core)
-                continue
-            }
-            let begun: OpenFile?? = try core.following.withLockIfFree { _ -> OpenFile? in
+            let begun: OpenFile? = try core.following.withLockIfFree { _ in
                 let file = try core.usableFile()
-                guard file === present, let header = try presentHeader(file, in: core) else { return nil }
+                let header = try presentHeader(file, in: core)
                 core.state.withLock { state in
                     state.phase = .suspending
                     state.suspendedAt = header
                 }
                 return file
             }
-            if let begun, let file = begun { return file }
+            if let begun { return begun }
             guard ContinuousClock.now < deadline else { throw notSuspended("An exchange of the file has", in: core) }
             pause(milliseconds: 1)
         }
     }
 
-    /// Returns the header, even while other processes let the file grow; `nil` if another file has taken its place.
+    /// Returns the header, even while other processes let the file grow; `nil` if another file has taken its place:
+    /// that one is opened after the suspension.
     private static func presentHeader(_ file: OpenFile, in core: StoreCore) throws -> StoreHeader? {
         var transaction = try core.begin(file)
         let isRetired = try file.isRetired(in: transaction)

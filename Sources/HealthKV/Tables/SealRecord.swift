@@ -2,7 +2,7 @@ import ColumnFormat
 import LMDB
 
 /// The record that a sealed store has in its table `meta`: it says that the store is sealed, and proves the key.
-struct SealRecord {
+struct SealRecord: Sendable {
     static let key: [UInt8] = Array("seal".utf8)
     private static let version: UInt8 = 1
     private static let text: [UInt8] = Array("HealthKV".utf8)
@@ -34,16 +34,18 @@ struct SealRecord {
         return try SealRecord(span)
     }
 
+    /// How many bytes a sealed value has more than before: those of the cipher, and a checksum where they need a block
+    /// of their own.
+    var overhead: Int { max(0, proof.count - SealRecord.text.count) + 4 }
+
     /// Throws unless a sealer has the key of a store, and also if the store is not sealed and a sealer was given: what
     /// it holds could be anybody's.
     ///
     /// - Parameter ignoresSeal: whether a sealed store may be opened without its key.
     static func verify(
-        _ environment: Environment, _ tables: OpenTables, _ sealer: (any StoreSealer)?, ignoresSeal: Bool,
-        _ path: String
-    ) throws {
-        let transaction = try environment.beginRead()
-        guard let record = try read(transaction.view, tables) else {
+        _ record: SealRecord?, _ sealer: (any StoreSealer)?, ignoresSeal: Bool, _ path: String
+    ) throws(StoreError) {
+        guard let record else {
             if sealer == nil { return }
             throw StoreError(.wrongKey, path: path, "The store is not sealed, and a sealer was given")
         }
@@ -51,8 +53,14 @@ struct SealRecord {
             if ignoresSeal { return }
             throw StoreError(.wrongKey, path: path, "The store is sealed, and no sealer was given")
         }
-        guard (try? sealer.open(record.proof, binding: key)) == text else {
-            throw StoreError(.wrongKey, path: path, "The store is sealed with another key than the one that was given")
+        let (text, underlying): ([UInt8]?, (any Error)?)
+        do { (text, underlying) = (try sealer.open(record.proof, binding: key), nil) } catch {
+            (text, underlying) = (nil, error)
+        }
+        guard text == SealRecord.text else {
+            throw StoreError(
+                .wrongKey, path: path, "The store is sealed with another key than the one that was given",
+                underlying: underlying)
         }
     }
 }

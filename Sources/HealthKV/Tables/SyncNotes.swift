@@ -4,21 +4,22 @@ import LMDB
 
 /// The keys of notes.
 enum SyncNote {
-    private static let longest = 205
     /// The beginning of the keys of all notes.
     static let prefix = Array("sync:".utf8)
 
-    /// Returns the key of a note. The length of a key is limited: a longer name is cut and ends in a hash of the whole
-    /// name, so that no two names share a note.
-    static func key(_ name: String) -> [UInt8] {
-        let whole = Array("sync:\(name)".utf8)
-        guard whole.count > longest else { return whole }
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in whole { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
-        var writer = ByteWriter(reserving: longest)
-        writer.bytes = Array(whole.prefix(longest - 9)) + [0]
-        writer.appendBigEndian(hash)
-        return writer.bytes
+    /// Returns the key of a note: a name may be long, and tell of a peer or a type. The record holds the name itself.
+    static func key(_ name: String, _ hashKey: KeyedHash) -> [UInt8] { prefix + PeerKey.text(name, hashKey) }
+
+    static func value(_ name: String, _ bytes: [UInt8], key: [UInt8], stamp: CommitStamp) -> [UInt8] {
+        var record = RecordWriter()
+        record.append(name)
+        record.append(bytes)
+        return record.value(table: .meta, key: key, stamp: stamp)
+    }
+
+    fileprivate static func read(_ span: RawSpan, key: [UInt8]) throws(FormatError) -> (name: String, bytes: [UInt8]) {
+        var record = try RecordReader(span, table: .meta, key: key)
+        return (try record.readText(), try record.readBytes())
     }
 }
 
@@ -28,25 +29,26 @@ extension SampleReading where Self: ~Copyable {
     /// Returns the bytes of a note; `nil` if there is none.
     package func syncNote(_ name: String) throws -> [UInt8]? {
         let snapshot = snapshot
-        let key = SyncNote.key(name)
+        let key = SyncNote.key(name, snapshot.header.hashKey)
         guard let span = try snapshot.view.get(snapshot.tables[.meta], key) else { return nil }
-        var record = try RecordReader(span, table: .meta, key: key)
-        return try record.readBytes()
+        let note = try SyncNote.read(span, key: key)
+        guard note.name == name else { throw FormatError(.misplaced, "name of a note") }
+        return note.bytes
     }
 
-    /// Calls `body` with the name and the bytes of each note. Leaves out notes whose name is too long for a key.
+    /// Calls `body` with the name and the bytes of each note, by name.
     package func forEachSyncNote(_ body: (String, [UInt8]) throws -> Void) throws {
         let snapshot = snapshot
-        var cursor = try snapshot.view.cursor(snapshot.tables[.meta])
-        var isFound = try cursor.seek(SyncNote.prefix)
-        while isFound, cursor.key.hasPrefix(SyncNote.prefix, count: SyncNote.prefix.count) {
-            let key = cursor.key.copied()
-            if !key.contains(0) {
-                var record = try RecordReader(cursor.value, table: .meta, key: key)
-                try body(String(decoding: key.dropFirst(SyncNote.prefix.count), as: UTF8.self), record.readBytes())
+        var notes: [(name: String, bytes: [UInt8])] = []
+        do {
+            var cursor = try snapshot.view.cursor(snapshot.tables[.meta])
+            var isFound = try cursor.seek(SyncNote.prefix)
+            while isFound, cursor.key.hasPrefix(SyncNote.prefix, count: SyncNote.prefix.count) {
+                notes.append(try SyncNote.read(cursor.value, key: cursor.key.copied()))
+                isFound = try cursor.next()
             }
-            isFound = try cursor.next()
         }
+        for note in notes.sorted(by: { $0.name < $1.name }) { try body(note.name, note.bytes) }
     }
 
     /// The epoch of the store; it increases when a copy is restored.

@@ -239,7 +239,8 @@ extension StoreError {
             return StoreError(.newerFormat, path: path, "A newer release wrote the store", underlying: error)
         case let error as FormatError where error.code == .sealed:
             return StoreError(
-                .wrongKey, path: path, "A value was sealed with another key, or was changed since", underlying: error)
+                .damaged, path: path, "A value was not sealed with the key of the store, or was changed since",
+                underlying: error)
         case let error as FormatError where error.code == .older:
             return StoreError(
                 .olderFormat, path: path, "The store has a format of before the first release", underlying: error)

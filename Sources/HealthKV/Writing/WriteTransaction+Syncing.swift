@@ -278,13 +278,11 @@ extension WriteTransaction {
 
     /// Sets the note of a name; `nil` removes it.
     package mutating func setSyncNote(_ name: String, _ bytes: [UInt8]?) throws {
-        let key = SyncNote.key(name)
+        let key = SyncNote.key(name, state.header.hashKey)
         guard let bytes else {
             try remove(.meta, key)
             return
         }
-        var record = RecordWriter()
-        record.append(bytes)
-        try put(.meta, key, record.value(table: .meta, key: key, stamp: stamp))
+        try put(.meta, key, SyncNote.value(name, bytes, key: key, stamp: stamp))
     }
 }

@@ -44,7 +44,7 @@ struct NewerFormatTests {
             try core.transact { txn in
                 var (key, value) = try GoodStore.first(txn.snapshot, table)
                 if table == .meta {
-                    key = SyncNote.key(NewerFormatTests.note)
+                    key = SyncNote.key(NewerFormatTests.note, txn.state.header.hashKey)
                     value = try GoodStore.value(txn.snapshot, table, key)
                 }
                 Self.raise(&value)
