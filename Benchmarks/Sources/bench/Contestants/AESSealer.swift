@@ -26,7 +26,7 @@ import HealthKV
         func seal(_ bytes: [UInt8], binding: [UInt8]) throws -> [UInt8] {
             let nonce = (0..<AESSealer.nonceCount).map { _ in UInt8.random(in: 0...255) }
             var (sealed, tag) = (nonce + bytes, [UInt8](repeating: 0, count: AESSealer.tagCount))
-            try run(sealing: true, nonce, binding, bytes[...], &sealed, at: AESSealer.nonceCount) { context in
+            try unsafe run(sealing: true, nonce, binding, bytes[...], &sealed, at: AESSealer.nonceCount) { context in
                 // SAFETY: C writes the tag during the call.
                 unsafe EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_GCM_GET_TAG, Int32(tag.count), &tag)
             }
@@ -38,7 +38,7 @@ import HealthKV
             guard sealed.count >= nonceCount + tagCount else { throw BenchFailure("a sealed value is too short") }
             var tag = Array(sealed.suffix(tagCount))
             var bytes = [UInt8](repeating: 0, count: sealed.count - nonceCount - tagCount)
-            try run(
+            try unsafe run(
                 sealing: false, Array(sealed.prefix(nonceCount)), binding,
                 sealed[nonceCount..<sealed.count - tagCount], &bytes, at: 0
             ) { context in
