@@ -17,9 +17,8 @@ struct RawCheck: ~Copyable {
     private var chunks: [ChunkKey: (rows: Int, commit: UInt64)] = [:]
     private var columns = ScratchColumn<Int64>(capacity: ChunkEncoder.rowLimit)
     private var values = ScratchColumn<Double>(capacity: ChunkEncoder.rowLimit)
-    private var hasSealed = false
-    /// The values that a sealed store would have sealed.
-    private var unsealed: [(table: TableCode, key: [UInt8], page: UInt64)] = []
+    /// Whether the store says that it is sealed.
+    private var isSealed = false
 
     init(_ report: CheckReport, limit: Int) {
         self.report = report
@@ -45,6 +44,9 @@ struct RawCheck: ~Copyable {
             report.unexamined.append("everything: no meta page leads to a snapshot")
             return
         }
+        let table = inspection.walk?.tables.first { $0.name == TableCode.meta.name }?.record
+        isSealed =
+            table.flatMap { inspection.file.place(of: SealRecord.key, in: $0, pageSize: meta.pageSize) } != nil
         var options = SnapshotWalk.Options()
         options.limit = 0
         let walk = try SnapshotWalk(inspection.file, meta, options: options, visits: { TableCode(name: $0) != nil }) {
@@ -58,12 +60,7 @@ struct RawCheck: ~Copyable {
         }
         if walk.unreadPages > 0 { report.unexamined.append("\(walk.unreadPages) pages, with all that they lead to") }
         report.unexamined.append("identity index, counts, feed and marks: they are compared in a file of sound pages")
-        if hasSealed {
-            for value in unsealed {
-                add(
-                    RawCheck.kind(value.table), value.table.name, "a value is not sealed, and the store is",
-                    key: value.key, page: value.page)
-            }
+        if isSealed {
             report.unexamined.append("what values hold: the store is sealed, and only who has its key can read it")
         }
     }
@@ -75,10 +72,10 @@ struct RawCheck: ~Copyable {
         do {
             let bytes = try entry.value()
             if SealedValue.isSealed(bytes.rawBytes) { return try lookAtSealed(bytes, entry.key, code) }
-            if SealedBodies.sealedTable(of: bytes.rawBytes) != nil {
-                unsealed.append((code, entry.key, entry.offset / UInt64(meta.pageSize)))
-            } else if code == .meta, entry.key == SealRecord.key {
-                hasSealed = true
+            if isSealed, SealedBodies.sealedTable(of: bytes.rawBytes) != nil {
+                add(
+                    RawCheck.kind(code), entry.table, "\(place(code)): not sealed, and the store is", key: entry.key,
+                    page: entry.offset / UInt64(meta.pageSize))
             }
             switch code {
             case .chunks: try lookAtChunk(bytes, entry.key)
@@ -124,7 +121,6 @@ struct RawCheck: ~Copyable {
         }
         try value.verify()
         if code == .chunks { (report.chunks, report.samples) = (report.chunks + 1, report.samples + value.rows) }
-        hasSealed = true
     }
 
     private mutating func lookAtHeader(_ bytes: [UInt8], _ meta: Meta) throws {

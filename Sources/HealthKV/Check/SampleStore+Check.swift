@@ -94,6 +94,10 @@ extension SampleStore {
             options.limits.ignoresSeal = sealer == nil
             let store = try open(at: folder, options: options)
             defer { try? store.close() }
+            // What is read of a private copy cannot be looked at from outside there.
+            if store.core.lacksKey, store.core.file.access == .copy {
+                return try inspection.rawReport(folder, limit: limit, progress)
+            }
             return try store.check(from: first, limit: limit, progress: progress)
         } catch let error as StoreError where error.code == .damaged || error.code == .notAStore {
             var report = try inspection.rawReport(folder, limit: limit, progress)

@@ -258,9 +258,7 @@ struct SalvagedTables {
             }
             let keys = try keys(of: .tombstones, in: &transaction).filter { !TombstoneTable.isByID($0) }
             for key in keys { try transaction.delete(tables[.tombstones], key: key.rawBytes) }
-            for key in try self.keys(of: .meta, in: &transaction) where key.starts(with: SyncNote.prefix) {
-                try transaction.delete(tables[.meta], key: key.rawBytes)
-            }
+            try renameNotes(header, in: &transaction)
         }
         if header.commit < last.commit { (header.commit, header.session) = (last.commit, last.session) }
         try transaction.put(tables[.meta], StoreHeader.key, header.value)
@@ -269,6 +267,18 @@ struct SalvagedTables {
         let sessions = SessionTable.key
         try transaction.delete(tables[.upkeep], key: sessions.rawBytes)
         return lost
+    }
+
+    /// Gives the notes of the sync the keys that they have under another header. A note that cannot be read is lost.
+    private func renameNotes(_ header: StoreHeader, in transaction: inout LMDB.WriteTransaction) throws {
+        for key in try keys(of: .meta, in: &transaction) where key.starts(with: SyncNote.prefix) {
+            guard let bytes = try transaction.view.get(tables[.meta], key)?.copied() else { continue }
+            let stamp = StoredValue.stamp(head: bytes.rawBytes)
+            try transaction.delete(tables[.meta], key: key.rawBytes)
+            guard let note = try? SyncNote.read(bytes.rawBytes, key: key) else { continue }
+            let own = SyncNote.key(note.name, header.hashKey)
+            try transaction.put(tables[.meta], own, SyncNote.value(note.name, note.bytes, key: own, stamp: stamp))
+        }
     }
 
     /// Takes the ranking of the header's copy if the record is lost or older.

@@ -57,10 +57,14 @@ enum Suspension {
         }
     }
 
-    /// Returns the header, even while other processes let the file grow; `nil` if another file has taken its place:
-    /// that one is opened after the suspension.
+    /// Returns the header; `nil` if another file has taken its place, which is opened after the suspension, or if
+    /// another process has let the file grow: to adopt its size would mean to wait for readers.
     private static func presentHeader(_ file: OpenFile, in core: StoreCore) throws -> StoreHeader? {
-        var transaction = try core.begin(file)
+        var failure: LMDBError?
+        guard var transaction = file.environment.beginRead(failure: &failure) else {
+            if let failure, failure.code != .mapResized { throw failure }
+            return nil
+        }
         let isRetired = try file.isRetired(in: transaction)
         if isRetired { return nil }
         transaction.layer = try file.journal(of: transaction.view, transaction: transaction.id).layer

@@ -17,9 +17,24 @@ enum SyncNote {
         return record.value(table: .meta, key: key, stamp: stamp)
     }
 
-    fileprivate static func read(_ span: RawSpan, key: [UInt8]) throws(FormatError) -> (name: String, bytes: [UInt8]) {
+    static func read(_ span: RawSpan, key: [UInt8]) throws(FormatError) -> (name: String, bytes: [UInt8]) {
         var record = try RecordReader(span, table: .meta, key: key)
-        return (try record.readText(), try record.readBytes())
+        let first = try record.readBytes()
+        let text = String(decoding: first, as: UTF8.self)
+        if record.isAtEnd { return (String(decoding: key.dropFirst(prefix.count), as: UTF8.self), first) }
+        return (text, try record.readBytes())
+    }
+
+    /// Returns the key that a note had before names were hashed: then the record held the bytes alone.
+    static func formerKey(_ name: String) -> [UInt8] {
+        let whole = Array("sync:\(name)".utf8)
+        guard whole.count > 205 else { return whole }
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in whole { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+        var writer = ByteWriter(reserving: 205)
+        writer.bytes = Array(whole.prefix(196)) + [0]
+        writer.appendBigEndian(hash)
+        return writer.bytes
     }
 }
 
@@ -30,10 +45,14 @@ extension SampleReading where Self: ~Copyable {
     package func syncNote(_ name: String) throws -> [UInt8]? {
         let snapshot = snapshot
         let key = SyncNote.key(name, snapshot.header.hashKey)
-        guard let span = try snapshot.view.get(snapshot.tables[.meta], key) else { return nil }
-        let note = try SyncNote.read(span, key: key)
-        guard note.name == name else { throw FormatError(.misplaced, "name of a note") }
-        return note.bytes
+        if let span = try snapshot.view.get(snapshot.tables[.meta], key) {
+            let note = try SyncNote.read(span, key: key)
+            guard note.name == name else { throw FormatError(.misplaced, "name of a note") }
+            return note.bytes
+        }
+        let former = SyncNote.formerKey(name)
+        guard let span = try snapshot.view.get(snapshot.tables[.meta], former) else { return nil }
+        return try SyncNote.read(span, key: former).bytes
     }
 
     /// Calls `body` with the name and the bytes of each note, by name.

@@ -278,7 +278,8 @@ extension WriteTransaction {
 
     /// Sets the note of a name; `nil` removes it.
     package mutating func setSyncNote(_ name: String, _ bytes: [UInt8]?) throws {
-        let key = SyncNote.key(name, state.header.hashKey)
+        let (key, former) = (SyncNote.key(name, state.header.hashKey), SyncNote.formerKey(name))
+        if try lmdb.view.contains(context.tables[.meta], former) { try remove(.meta, former) }
         guard let bytes else {
             try remove(.meta, key)
             return

@@ -59,6 +59,7 @@ extension TestCipher: StoreSealer {}
             for sample in weights.suffix(5) { try txn.delete(id: sample.id) }
             try txn.setPeer(RegisteredPeer(id: "peer", registered: .day(0), lastSeen: .day(0)))
             try txn.setAnchor(Anchor(peer: "peer", type: .stepCount, token: Array(Self.word.utf8), time: .day(0)))
+            try txn.setSyncNote("peer:\(Self.word)", Array(Self.word.utf8))
             try txn.setPriority([RankedSource(scale.identity)], of: .stepCount)
         }
         _ = try store.write { try $0.delete(.range(of: .stepCount, from: .day(0, 6_000), to: .day(0, 60_000))) }
@@ -149,8 +150,15 @@ extension TestCipher: StoreSealer {}
         let path = folder.inner("sealed")
         let store = try SampleStore.open(at: path, options: options(journal: false))
         try fill(store)
+        try store.define(TypeDefinition("org.example.\(Self.word)", unit: .count, combining: .sum))
         let samples = try store.read { try $0.count() }
         try store.close()
+        var outside = SampleStore.Options()
+        (outside.readOnly, outside.limits.ignoresSeal) = (true, true)
+        let reader = try SampleStore.open(at: path, options: outside)
+        #expect(try reader.info().lacksKey)
+        expectError(.wrongKey) { try reader.read { try $0.samples(of: .bodyMass) } }
+        try reader.close()
         let report = try SampleStore.check(at: path)
         #expect(report.isClean, "\(report.findings)")
         #expect(report.samples >= samples && report.unexamined.contains { $0.contains("sealed") }, "\(report)")

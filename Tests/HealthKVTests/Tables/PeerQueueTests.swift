@@ -1,5 +1,5 @@
 import ColumnFormat
-import HealthKV
+@testable import HealthKV
 import TestSupport
 import Testing
 
@@ -368,6 +368,34 @@ struct PeerQueueTests {
             }
             #expect(try store.read { try $0.syncNote(name + "1") } == [1])
             #expect(try store.read { try $0.syncNote(name + "2") } == [2])
+        }
+    }
+
+    @Test(
+        "A note under the key that it had before names were hashed is read, replaced and removed", arguments: [5, 300])
+    func formerNotes(length: Int) throws {
+        try withStore { store throws in
+            let names = ["a", "b"].map { String(repeating: $0, count: length) }
+            _ = try store.core.onWriter { [core = store.core] in
+                try core.transact { txn in
+                    for name in names {
+                        let key = SyncNote.formerKey(name)
+                        var record = RecordWriter()
+                        record.append(Array(name.utf8))
+                        try txn.put(.meta, key, record.value(table: .meta, key: key, stamp: txn.stamp))
+                    }
+                }
+            }
+            #expect(try store.read { try $0.syncNote(names[0]) } == Array(names[0].utf8))
+            try store.write { txn in
+                try txn.setSyncNote(names[0], [1])
+                try txn.setSyncNote(names[1], nil)
+            }
+            #expect(try store.read { try $0.syncNote(names[0]) } == [1])
+            #expect(try store.read { try $0.syncNote(names[1]) } == nil)
+            var found: [String] = []
+            try store.read { try $0.forEachSyncNote { name, _ in found.append(name) } }
+            #expect(found == [names[0]])
         }
     }
 
