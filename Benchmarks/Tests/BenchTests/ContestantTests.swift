@@ -161,7 +161,8 @@ struct ContestantTests {
         #expect(days.bounds[0] <= History.start.nanoseconds)
     }
 
-    @Test("What 64 writers save at once is all there", arguments: stores)
+    // Two stores with tasks at once would block both threads of a small pool.
+    @Test("What 64 writers save at once is all there", arguments: stores.filter { $0 != .sealed })
     func manyWriters(name: ContestantName) throws {
         try withStore(name) { store in
             try load(History(.plain, samples: 300), into: store)
