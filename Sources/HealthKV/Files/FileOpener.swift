@@ -238,7 +238,10 @@ struct FileOpener {
             if let opened = try ExistingStore.find(environment, folder, readOnly: options.readOnly) {
                 try SealRecord.verify(
                     opened.seal, options.sealer, ignoresSeal: options.limits.ignoresSeal, folder)
-                (environment.options.cipher as? SealedBodies)?.begin(opened.storeID)
+                // The cast alone costs a process a million instructions.
+                if options.sealer != nil, let bodies = environment.options.cipher as? SealedBodies {
+                    bodies.begin(opened.storeID)
+                }
                 return OpenFile(
                     environment: environment, tables: opened.tables, access: access, data: data, lock: lock,
                     storeID: opened.storeID, seal: opened.seal)
