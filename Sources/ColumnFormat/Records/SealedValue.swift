@@ -24,6 +24,21 @@ public enum SealedValue {
         value.byteCount > StoredValue.keyLengthOffset ? TableCode(rawValue: value.load(0, as: UInt8.self)) : nil
     }
 
+    /// Verifies what can be verified without the key: the header, the key of the record and the checksums. Returns the
+    /// number of rows.
+    public static func verify(_ value: RawSpan, table: TableCode, key: [UInt8]) throws(FormatError) -> Int {
+        let stored = try StoredValue(value, table: table, acceptsSealed: true)
+        if table == .chunks {
+            // The key of a chunk also has the commit of its value.
+            guard try ChunkKey(key.rawBytes) == ChunkKey(stored.key), ChunkKey.commit(key.rawBytes) == stored.commit
+            else { throw FormatError(.misplaced, "key") }
+        } else {
+            try stored.expect(key: key)
+        }
+        try stored.verify()
+        return stored.rows
+    }
+
     /// Returns a value with its body sealed.
     ///
     /// - Parameter seal: Returns the sealed form of the first bytes, from which the key gets them again together with

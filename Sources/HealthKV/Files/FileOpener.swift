@@ -238,7 +238,6 @@ struct FileOpener {
             if let opened = try ExistingStore.find(environment, folder, readOnly: options.readOnly) {
                 try SealRecord.verify(
                     opened.seal, options.sealer, ignoresSeal: options.limits.ignoresSeal, folder)
-                // The cast alone costs a process a million instructions.
                 if options.sealer != nil, let bodies = environment.options.cipher as? SealedBodies {
                     bodies.begin(opened.storeID)
                 }

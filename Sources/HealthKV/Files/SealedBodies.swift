@@ -39,20 +39,21 @@ final class SealedBodies: ValueCipher {
     }
 
     func open(_ stored: RawSpan) -> [UInt8]? {
-        guard let table = SealedBodies.sealedTable(of: stored) else { return nil }
-        // Who has no key must not put values of his own into the file: they read as cut off.
-        guard SealedValue.isSealed(stored) else { return [] }
-        guard let store = store.withLock({ $0 }) else { return nil }
-        return try? SealedValue.open(stored, table: table) { try sealer.open($0, binding: store + $1) }
+        do {
+            return try opened(stored)
+        } catch {
+            // Who has no key must not put values of his own into the file: they read as cut off.
+            return SealedValue.isSealed(stored) ? nil : []
+        }
     }
 
     /// Returns the value of which the stored bytes are the sealed form; `nil` for a value that stays readable. Throws
     /// for bytes that were not made with the key.
     func opened(_ stored: RawSpan) throws(FormatError) -> [UInt8]? {
         guard let table = SealedBodies.sealedTable(of: stored) else { return nil }
-        guard SealedValue.isSealed(stored), let value = open(stored) else {
-            throw FormatError(.sealed, "body in \(table.name)")
-        }
+        guard SealedValue.isSealed(stored), let store = store.withLock({ $0 }),
+            let value = try? SealedValue.open(stored, table: table, { try sealer.open($0, binding: store + $1) })
+        else { throw FormatError(.sealed, "body in \(table.name)") }
         return value
     }
 

@@ -1,6 +1,17 @@
 import HealthModel
 import LMDB
 
+extension Environment.Options {
+    /// For a file that nobody else knows: it is synced before it gets its name. Within the limit of the process LMDB
+    /// returns an error where the system would otherwise end the process by a signal.
+    static var unfinished: Environment.Options {
+        var options = Environment.Options()
+        (options.isPrivate, options.scratch) = (true, true)
+        options.mapSize = max(1 << 20, min(options.mapSize, FileSystem.fileSizeLimit ?? .max))
+        return options
+    }
+}
+
 /// How a store's data file is created. LMDB writes a new file's first pages without a sync, and a crash in between
 /// leaves a file that it refuses forever. So the file is created under another name and renamed once it is complete: a
 /// process that finds `data.mdb` finds a store.

@@ -53,6 +53,8 @@ package struct EngineLimits: Sendable {
     package var changeRecordsPerStep = 256
     /// How many of the latest resolved conflicts are kept: at some hundred bytes each, a few MB.
     package var auditEntries = 10_000
+    /// Bytes that a copy under another key writes in one transaction, which holds its pages in memory.
+    package var copiedBytesAtOnce = 16 << 20
     /// Rows that an import brings into a lane at a time: enough to fill many chunks, few enough to bound memory.
     package var importWindow = 32_768
     /// A batch with fewer identities than this looks each one up; a larger batch is compared with the index in one

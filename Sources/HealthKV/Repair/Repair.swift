@@ -127,7 +127,7 @@ struct Repair {
         _ salvage: Salvage, into partial: String, _ gaps: inout [SalvagedTables.Gap],
         _ remains: inout [SalvagedRows.Remains]
     ) throws -> [ChangeRecord] {
-        let environment = try Environment(folder: partial, options: Repair.scratch)
+        let environment = try Environment(folder: partial, options: .unfinished)
         defer { _ = environment.close() }
         var tables = try SalvagedTables(environment)
         let filled = try tables.copy(salvage, step)
@@ -179,14 +179,6 @@ struct Repair {
     private static var options: SampleStore.Options {
         var options = SampleStore.Options()
         (options.createIfMissing, options.maintainsWhenIdle, options.isExcludedFromBackup) = (false, false, nil)
-        return options
-    }
-
-    /// How the new file is written before it has a name.
-    private static var scratch: Environment.Options {
-        var options = Environment.Options()
-        (options.isPrivate, options.scratch) = (true, true)
-        options.mapSize = max(1 << 20, min(options.mapSize, FileSystem.fileSizeLimit ?? .max))
         return options
     }
 
@@ -408,7 +400,7 @@ struct Repair {
     /// Makes a store consistent in which records of several states contradict each other: a new feed leads to
     /// everything, and what is derived is derived again.
     private mutating func rebuildAgain(_ partial: String) throws {
-        try SalvagedTables.restartFeed(partial, Repair.scratch)
+        try SalvagedTables.restartFeed(partial, .unfinished)
         let store = try SampleStore.open(at: partial, options: Repair.options)
         defer { try? store.close() }
         let steps = UncheckedSteps(next: step)

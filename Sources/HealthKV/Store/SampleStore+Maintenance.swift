@@ -114,7 +114,7 @@ extension SampleStore {
     }
 
     /// Copies the store to a new folder under another key, or sealed for the first time, or not sealed, while it is in
-    /// use. Whoever moves on to the copy closes the store and removes its folder: what was freed may still be in it.
+    /// use. To go on with the copy, close the store and remove its folder: what was freed may still be in it.
     ///
     /// ```swift
     /// try store.copy(to: folder + "-sealed", sealer: sealer)

@@ -32,9 +32,7 @@ enum StoreCopy {
         _ snapshot: borrowing Snapshot, of core: StoreCore, into folder: String, _ sealer: (any StoreSealer)?,
         _ progress: ((Int) -> Bool)?
     ) throws {
-        var options = Environment.Options()
-        (options.isPrivate, options.scratch) = (true, true)
-        options.mapSize = max(1 << 20, min(options.mapSize, FileSystem.fileSizeLimit ?? .max))
+        var options = Environment.Options.unfinished
         options.cipher = sealer.map { SealedBodies($0, of: snapshot.header.storeID) }
         let source = core.environment.options.cipher as? SealedBodies
         let environment = try Environment(folder: folder, options: options)
@@ -55,7 +53,7 @@ enum StoreCopy {
                     try transaction.append(tables[code], key: cursor.key, value: stored)
                 }
                 bytes += cursor.key.byteCount + stored.byteCount
-                if bytes - committed > 16 << 20 {
+                if bytes - committed > core.options.limits.copiedBytesAtOnce {
                     committed = bytes
                     try transaction.commit()
                     transaction = try environment.beginWrite()
@@ -119,11 +117,8 @@ enum StoreCopy {
         of source: OpenTables, _ limits: EngineLimits
     ) throws {
         limits.atCopy?(folder)
-        var lmdb = Environment.Options()
-        lmdb.isPrivate = true
-        // As for a store: within the limit LMDB returns an error where the system would otherwise end the process by a
-        // signal.
-        lmdb.mapSize = max(1 << 20, min(lmdb.mapSize, FileSystem.fileSizeLimit ?? .max))
+        var lmdb = Environment.Options.unfinished
+        lmdb.scratch = false
         let environment = try CheckedOpening.open(folder, lmdb, limits)
         defer { _ = environment.close() }
         // The write below would hide a header that was wrong in the original.

@@ -46,7 +46,11 @@ extension StoreCore {
                     // The blocks that a context has verified lie in the memory of its own layer.
                     lmdb.layer = context.journal.layer
                     // So do the sealed values that it has opened.
-                    if let opened = context.opened { lmdb.opened = opened } else { context.opened = lmdb.opened }
+                    if let opened = context.opened {
+                        lmdb.opened = opened
+                    } else if lmdb.opened != nil {
+                        context.opened = lmdb.opened
+                    }
                     return try run(body, lmdb, context, place, ticket)
                 }
             }

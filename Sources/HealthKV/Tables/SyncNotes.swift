@@ -25,14 +25,17 @@ enum SyncNote {
         return (text, try record.readBytes())
     }
 
+    /// A former key that would be longer was cut, and ended in a hash of the whole.
+    private static let longestFormer = 205
+
     /// Returns the key that a note had before names were hashed: then the record held the bytes alone.
     static func formerKey(_ name: String) -> [UInt8] {
-        let whole = Array("sync:\(name)".utf8)
-        guard whole.count > 205 else { return whole }
+        let whole = prefix + Array(name.utf8)
+        guard whole.count > longestFormer else { return whole }
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in whole { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
-        var writer = ByteWriter(reserving: 205)
-        writer.bytes = Array(whole.prefix(196)) + [0]
+        var writer = ByteWriter(reserving: longestFormer)
+        writer.bytes = Array(whole.prefix(longestFormer - 9)) + [0]
         writer.appendBigEndian(hash)
         return writer.bytes
     }

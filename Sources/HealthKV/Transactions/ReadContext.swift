@@ -18,7 +18,10 @@ final class ReadContext {
     /// The blocks that were already verified; `nil` in a writer, whose pages change in place.
     let verified: VerifiedBlocks?
     /// The sealed values that reads of this snapshot have opened; `nil` in a writer, and in a store that is not sealed.
-    var opened: OpenedValues?
+    var opened: OpenedValues? {
+        get { givenOpened }
+        set { givenOpened = newValue }
+    }
     /// Takes the notices of reads; `nil` where no app reads.
     var notices: NoticeBoard?
     /// The state of the read; `nil` in a writer.
@@ -30,6 +33,7 @@ final class ReadContext {
     }
     // Private, so that the compiler sees all accesses and need not check each of them.
     private var givenTrace: ReadTrace?
+    private var givenOpened: OpenedValues?
     /// The positions of the rows of large commits; `nil` in a writer, whose changes may be undone.
     let feedIndex: FeedIndexCache?
     private var knownNames: Int

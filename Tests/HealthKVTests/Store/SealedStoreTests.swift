@@ -20,6 +20,8 @@ extension TestCipher: StoreSealer {}
         options.clock = { .day(100) }
         let draws = Draws(seed: 5)
         options.limits.draw = { draws.next() }
+        // A copy under another key takes several transactions.
+        options.limits.copiedBytesAtOnce = 10_000
         options.source = Source(bundle: "org.example.\(Self.word)", name: Self.word)
         options.maintainsWhenIdle = false
         options.idlePeriod = .zero

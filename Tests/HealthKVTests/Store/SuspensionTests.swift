@@ -24,17 +24,22 @@ import TestSupport
         #expect(openFiles(in: folder.path) == 0)
         expectError(.suspended) { try store.read { try $0.count() } }
         expectError(.suspended) { try store.add(10, day: 1) }
-        await #expect(processExitsWith: .success) { [path = folder.path as String] in
-            let store = try SampleStore.open(at: path, options: .small(mapSize: 64 << 20))
-            try store.add(10, day: 2)
-            try store.compactInPlace()
-            try store.close()
-        }
+        await compactsElsewhere(folder.path)
         try store.resume()
         #expect(try store.blockingRead { try $0.count() } == 20)
         try store.add(10, day: 3)
         try store.expectClean()
         try store.close()
+    }
+
+    /// Another process adds ten samples and compacts the file.
+    private func compactsElsewhere(_ path: String) async {
+        await #expect(processExitsWith: .success) { [path = path as String] in
+            let store = try SampleStore.open(at: path, options: .small(mapSize: 64 << 20))
+            try store.add(10, day: 2)
+            try store.compactInPlace()
+            try store.close()
+        }
     }
 
     @Test("A store is suspended although another process has compacted its file", arguments: [true, false])
@@ -45,12 +50,7 @@ import TestSupport
         (options.readOnly, options.maintainsWhenIdle) = (readOnly, false)
         let store = try SampleStore.open(at: folder.path, options: options)
         #expect(try store.blockingRead { try $0.count() } == 0)
-        await #expect(processExitsWith: .success) { [path = folder.path as String] in
-            let store = try SampleStore.open(at: path, options: .small(mapSize: 64 << 20))
-            try store.add(10, day: 2)
-            try store.compactInPlace()
-            try store.close()
-        }
+        await compactsElsewhere(folder.path)
         try store.suspend()
         #expect(openFiles(in: folder.path) == 0)
         try store.resume()
