@@ -9,16 +9,19 @@ struct Mending {
     /// A search of a block takes some milliseconds. A file with more damaged blocks than this is not one with single
     /// bits that are wrong.
     private var left = 256
+    private let rules: SalvageRules
+
+    init(_ rules: SalvageRules) { self.rules = rules }
 
     /// Returns a value with the bit set right; `nil` if there is not exactly one such bit in each damaged part.
     mutating func mended(_ damaged: [UInt8], _ table: TableCode, key: [UInt8]) -> [UInt8]? {
         var bytes = damaged
         guard mendHeader(&bytes, table, key), mendBlocks(&bytes, table) else { return nil }
-        return bytes != damaged && ValueCheck.isSound(bytes, table, key: key) ? bytes : nil
+        return bytes != damaged && ValueCheck.isSound(bytes, table, key: key, rules) ? bytes : nil
     }
 
     private func isHeaderSound(_ bytes: [UInt8], _ table: TableCode, _ key: [UInt8]) -> Bool {
-        guard let value = try? StoredValue(bytes.rawBytes, table: table) else { return false }
+        guard let value = try? StoredValue(bytes.rawBytes, table: table, acceptsSealed: true) else { return false }
         // The key of a chunk also has the commit of its value.
         let own = value.key.copied()
         return table == .chunks ? key.starts(with: own) : own == key
@@ -45,7 +48,7 @@ struct Mending {
     private mutating func mendBlocks(_ bytes: inout [UInt8], _ table: TableCode) -> Bool {
         var damaged: [(range: Range<Int>, sum: UInt32)] = []
         do {
-            let value = try StoredValue(bytes.rawBytes, table: table)
+            let value = try StoredValue(bytes.rawBytes, table: table, acceptsSealed: true)
             for (index, range) in value.blocks.enumerated() where (try? value.verify(range)) == nil {
                 damaged.append((range, value.blockSum(index)))
             }

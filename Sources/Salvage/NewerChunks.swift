@@ -23,42 +23,30 @@ struct NewerChunks {
 
     init(
         _ file: PageFile, _ survey: TreeSurvey, pages: UInt64, after commit: UInt64, _ history: SessionHistory,
-        _ step: @escaping () throws -> Void
+        _ rules: SalvageRules, _ step: @escaping () throws -> Void
     ) throws {
         let pageSize = survey.meta.pageSize
-        var scan = PageScan(file, pageSize: pageSize, byteCount: pages * UInt64(pageSize))
-        var number: UInt64 = 2
-        while number < pages {
-            try step()
-            guard !survey.walk.usesInTree(number) else {
-                number += 1
-                continue
-            }
-            let found = try scan.values(on: number, .unsure)
-            for value in found.values where value.table == .chunks && value.isWhole && value.commit > commit {
-                guard history.happened(value.stamp) != false else { continue }
-                var bytes = [UInt8](repeating: 0, count: value.count)
-                do throws(PageFileError) { try file.read(at: value.offset, into: &bytes) } catch {
-                    if error.isOfSystem { throw error }
-                    continue
-                }
-                NewerChunks.note(bytes, key: value.key, in: &newer)
-            }
-            number += max(1, found.pages)
-            if found.values.isEmpty, scan.isInHole { number = try file.pageWithData(from: number, pageSize: pageSize) }
+        var scan = PageScan(file, pageSize: pageSize, byteCount: pages * UInt64(pageSize), rules)
+        try scan.forEachWhole(on: { !survey.walk.usesInTree($0) }, step) { value, bytes in
+            guard value.table == .chunks, value.commit > commit, history.happened(value.stamp) != false else { return }
+            NewerChunks.note(bytes, key: value.key, in: &newer, rules)
         }
         guard !newer.isEmpty else { return }
         var held: [Lane: [Extent]] = [:]
         let walk = try SnapshotWalk(file, survey.meta, visits: { $0 == TableCode.chunks.name }) { entry in
             try step()
-            NewerChunks.note(try entry.value(), key: entry.key, in: &held)
+            NewerChunks.note(try entry.value(), key: entry.key, in: &held, rules)
         }
         if let failure = walk.failure { throw failure }
         older = held
     }
 
-    private static func note(_ bytes: [UInt8], key: [UInt8], in extents: inout [Lane: [Extent]]) {
-        guard let chunk = try? HotChunk(bytes.rawBytes, key: key.rawBytes) else { return }
+    private static func note(
+        _ bytes: [UInt8], key: [UInt8], in extents: inout [Lane: [Extent]], _ rules: SalvageRules
+    ) {
+        guard let content = rules.opened(bytes), let chunk = try? HotChunk(content.rawBytes, key: key.rawBytes) else {
+            return
+        }
         extents[chunk.key.lane, default: []].append(
             Extent(lower: chunk.key.lower, upper: chunk.upper, rows: chunk.rows))
     }

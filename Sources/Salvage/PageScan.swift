@@ -6,6 +6,7 @@ struct PageScan {
     private let file: PageFile
     private let pageSize: Int
     private let byteCount: UInt64
+    private let rules: SalvageRules
     private var page: [UInt8]
     private var scratch: [UInt32] = []
     /// How many bytes of long values may still be read. Forged headers could name the same bytes again and again.
@@ -14,8 +15,8 @@ struct PageScan {
     /// LMDB's header of a page.
     private static let header = 16
 
-    init(_ file: PageFile, pageSize: Int, byteCount: UInt64) {
-        (self.file, self.pageSize, self.byteCount) = (file, pageSize, byteCount)
+    init(_ file: PageFile, pageSize: Int, byteCount: UInt64, _ rules: SalvageRules) {
+        (self.file, self.pageSize, self.byteCount, self.rules) = (file, pageSize, byteCount, rules)
         page = [UInt8](repeating: 0, count: pageSize)
         allowance = 4 * byteCount
     }
@@ -26,6 +27,32 @@ struct PageScan {
     /// Whether the page that was read last is sound: a page of a tree with whole values, or the first page of a long
     /// value that is whole.
     private(set) var isExplained = true
+
+    /// Calls `body` with each value that is whole, as it stands in the file, on the pages for which `isSearched`
+    /// returns `true`.
+    mutating func forEachWhole(
+        on isSearched: (UInt64) -> Bool, _ step: () throws -> Void, _ body: (FoundValue, [UInt8]) throws -> Void
+    ) throws {
+        var number: UInt64 = 2
+        while number < byteCount / UInt64(pageSize) {
+            try step()
+            guard isSearched(number) else {
+                number += 1
+                continue
+            }
+            let found = try values(on: number, .unsure)
+            for value in found.values where value.isWhole {
+                var bytes = [UInt8](repeating: 0, count: value.count)
+                do throws(PageFileError) { try file.read(at: value.offset, into: &bytes) } catch {
+                    if error.isOfSystem { throw error }
+                    continue
+                }
+                try body(value, bytes)
+            }
+            number += max(1, found.pages)
+            if found.values.isEmpty, isInHole { number = try file.pageWithData(from: number, pageSize: pageSize) }
+        }
+    }
 
     /// Returns the values that begin on a page, and the number of pages that a long value takes; 0 if none does.
     mutating func values(on number: UInt64, _ origin: ValueOrigin) throws -> (values: [FoundValue], pages: UInt64) {
@@ -47,7 +74,7 @@ struct PageScan {
                 let bytes = Array(page[range])
                 // The key is told by the value, too.
                 let own = ValueCheck.key(of: bytes, table) ?? key
-                let isWhole = ValueCheck.isSound(bytes, table, key: own)
+                let isWhole = ValueCheck.isSound(bytes, table, key: own, rules)
                 values.append(
                     value(table, own, bytes, at: start + UInt64(range.lowerBound), origin, isWhole: isWhole))
             }
@@ -77,7 +104,7 @@ struct PageScan {
             return nil
         }
         guard let key = ValueCheck.key(of: bytes, table) else { return nil }
-        return value(table, key, bytes, at: offset, origin, isWhole: ValueCheck.isSound(bytes, table, key: key))
+        return value(table, key, bytes, at: offset, origin, isWhole: ValueCheck.isSound(bytes, table, key: key, rules))
     }
 
     /// Returns the values of a damaged leaf page: each follows its key.
@@ -99,7 +126,7 @@ struct PageScan {
                 offset += 1
                 continue
             }
-            let isWhole = ValueCheck.isSound(bytes, table, key: key)
+            let isWhole = ValueCheck.isSound(bytes, table, key: key, rules)
             found.append(
                 (
                     value(table, key, bytes, at: start + UInt64(offset), origin, isWhole: isWhole), offset,

@@ -36,7 +36,7 @@ enum RootSearch {
             }
             guard let table = tables.first(where: { $0.name == TableCode.meta.name }), !table.record.isEmpty,
                 let header = file.value(of: rules.headerKey, in: table.record, pageSize: pageSize),
-                ValueCheck.isSound(header, .meta, key: rules.headerKey), let facts = rules.facts(header)
+                ValueCheck.isSound(header, .meta, key: rules.headerKey, rules), let facts = rules.facts(header)
             else { continue }
             let meta = Meta(
                 names: number, tables: tables.count, transaction: facts.transaction, lastPage: pages - 1,
@@ -58,11 +58,11 @@ enum RootSearch {
         guard let (table, _) = ValueScan.outline(bytes, at: 0), ValueCheck.key(of: bytes, table) != nil else { return }
         let stamp = StoredValue.stamp(head: bytes.rawBytes)
         history.note(stamp)
-        if stamp.commit > commit, ValueCheck.isSound(bytes, table, key: key) { history.note(proven: stamp) }
-        if table == .meta, key == rules.headerKey, ValueCheck.isSound(bytes, .meta, key: key) {
+        if stamp.commit > commit, ValueCheck.isSound(bytes, table, key: key, rules) { history.note(proven: stamp) }
+        if table == .meta, key == rules.headerKey, ValueCheck.isSound(bytes, .meta, key: key, rules) {
             history.note(header: stamp, transaction: rules.facts(bytes)?.transaction ?? 0)
         }
-        if table == .upkeep, key == rules.sessionsKey, let ended = rules.ended(bytes) {
+        if table == .upkeep, key == rules.sessionsKey, let ended = rules.opened(bytes).flatMap(rules.ended) {
             history.note(ended, by: stamp.session)
         }
     }

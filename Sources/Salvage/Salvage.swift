@@ -17,6 +17,7 @@ public struct Salvage {
 
     private let file: PageFile
     private let survey: TreeSurvey
+    private let rules: SalvageRules
     private let step: () throws -> Void
     private let history: SessionHistory
     /// Whether a meta page leads to the snapshot. Otherwise its tree of names was searched for.
@@ -64,6 +65,17 @@ public struct Salvage {
         RootSearch.pageSize(of: file, byteCount: byteCount)
     }
 
+    /// Calls `body` with each value of a file that is whole, as it stands there, wherever that is.
+    public static func forEachValue(
+        in file: PageFile, _ metas: MetaPages, _ rules: SalvageRules, step: () throws -> Void,
+        _ body: (FoundValue, [UInt8]) throws -> Void
+    ) throws {
+        let byteCount = try file.size()
+        guard let size = metas.pageSize ?? pageSize(of: file, byteCount: byteCount) else { return }
+        var scan = PageScan(file, pageSize: size, byteCount: byteCount, rules)
+        try scan.forEachWhole(on: { _ in true }, step, body)
+    }
+
     /// Returns how many entries a table has, as its record says; `nil` if the record is lost.
     public func entries(of table: TableCode) -> Int? {
         survey.walk.tables.first { $0.name == table.name }.flatMap { Int(exactly: $0.record.entries) }
@@ -79,7 +91,7 @@ public struct Salvage {
     /// - Parameter step: called often; an error that it throws ends the search.
     public init(_ file: PageFile, _ metas: MetaPages, _ rules: SalvageRules, step: @escaping () throws -> Void) throws {
         let (file, mendedPage) = rules.mends ? Mending.mendingNames(of: file, metas) : (file, nil)
-        (self.file, self.step, self.mendedPage) = (file, step, mendedPage)
+        (self.file, self.rules, self.step, self.mendedPage) = (file, rules, step, mendedPage)
         let byteCount = try file.size()
         guard let pageSize = metas.pageSize ?? RootSearch.pageSize(of: file, byteCount: byteCount) else {
             throw Refusal.noPages
@@ -96,16 +108,16 @@ public struct Salvage {
         (transactionsLost, history) = (choice.transactionsLost, choice.history)
         // Without a page that leads to the tables, there is no walk to speak of.
         findings = metas.findings + (choice.survey == nil ? [] : found.walk.findings)
-        if !found.holes.isEmpty { try searchPages(byteCount, rules) }
+        if !found.holes.isEmpty { try searchPages(byteCount) }
         if choice.survey == nil, !pieces.contains(where: { $0.table == .chunks && $0.isWhole }) {
             throw Refusal.noStore
         }
     }
 
     /// Collects the values of tables with holes from pages that the trees do not account for.
-    private mutating func searchPages(_ byteCount: UInt64, _ rules: SalvageRules) throws {
+    private mutating func searchPages(_ byteCount: UInt64) throws {
         let pageSize = meta.pageSize
-        var scan = PageScan(file, pageSize: pageSize, byteCount: byteCount)
+        var scan = PageScan(file, pageSize: pageSize, byteCount: byteCount, rules)
         var number: UInt64 = 2
         let pages = byteCount / UInt64(pageSize)
         var isExplained = survey.lacksNamesOnly
@@ -122,7 +134,7 @@ public struct Salvage {
                 ? .stale : isSuspect || survey.knowsFreePages ? .current : .unsure
             let found = try scan.values(on: number, origin)
             if origin == .current, number != meta.main.root, !scan.isExplained { isExplained = false }
-            for value in found.values where isWanted(value) { note(value, rules) }
+            for value in found.values where isWanted(value) { note(value) }
             number += max(1, found.pages)
             if found.values.isEmpty, scan.isInHole { number = try file.pageWithData(from: number, pageSize: pageSize) }
         }
@@ -131,12 +143,12 @@ public struct Salvage {
             isExplained = survey.walk.listsAsFree(number)
             number += 1
         }
-        isComplete = try isExplained && sumAgrees(rules)
+        isComplete = try isExplained && sumAgrees()
     }
 
     /// Whether the values that were found are those of the header, by the sum over the records. The list of free pages
     /// has no checksum, and a wrong bit in it may take an older value for the present one.
-    private func sumAgrees(_ rules: SalvageRules) throws(PageFileError) -> Bool {
+    private func sumAgrees() throws(PageFileError) -> Bool {
         let headers = pieces.filter { $0.table == .meta && $0.key == rules.headerKey && $0.isWhole }
         guard let header = headers.max(by: { $0.commit < $1.commit }), header.origin == .current,
             let sum = rules.facts(try bytes(of: header))?.recordSum
@@ -148,7 +160,7 @@ public struct Salvage {
     }
 
     /// Keeps a value, unless its commit never happened or was never part of the snapshot.
-    private mutating func note(_ value: FoundValue, _ rules: SalvageRules) {
+    private mutating func note(_ value: FoundValue) {
         guard rules.asksSessions else { return keep(value) }
         if value.origin < .current, let known = facts?.stamp {
             // No commit that happened is behind the header, and the commit of the header is that of its session.
@@ -180,7 +192,8 @@ public struct Salvage {
         !key.lexicographicallyPrecedes(hole.lower) && hole.upper.map { key.lexicographicallyPrecedes($0) } ?? true
     }
 
-    /// Calls `body` with each whole value in the trees, table by table in the order of keys.
+    /// Calls `body` with each whole value in the trees as it was before it was sealed, table by table in the order of
+    /// keys. What cannot be opened without a key is handed over sealed.
     public func forEachInTrees(_ body: (FoundValue, [UInt8]) throws -> Void) throws {
         var exceptions: [TableCode: [[UInt8]: FoundValue]] = [:]
         for value in survey.damaged { exceptions[value.table, default: [:]][value.key] = value }
@@ -188,23 +201,24 @@ public struct Salvage {
             try step()
             let table = TableCode(name: entry.table)!
             if let value = exceptions[table]?[entry.key] {
-                if let mended = value.mended { try body(value, mended) }
+                if let mended = value.mended { try body(value, rules.opened(mended) ?? mended) }
                 return
             }
             let bytes = try entry.value()
             try body(
                 FoundValue(
                     table: table, key: entry.key, stamp: StoredValue.stamp(head: bytes.rawBytes),
-                    offset: entry.offset, count: bytes.count, origin: .tree), bytes)
+                    offset: entry.offset, count: bytes.count, origin: .tree), rules.opened(bytes) ?? bytes)
         }
         if let failure = walk.failure { throw failure }
     }
 
-    /// Returns the bytes of a value, with the bit that was mended.
+    /// Returns a value with the bit that was mended, as it was before it was sealed. What does not open is returned as
+    /// it is.
     public func bytes(of value: FoundValue) throws(PageFileError) -> [UInt8] {
-        if let mended = value.mended { return mended }
+        if let mended = value.mended { return rules.opened(mended) ?? mended }
         var bytes = [UInt8](repeating: 0, count: value.count)
         try file.read(at: value.offset, into: &bytes)
-        return bytes
+        return rules.opened(bytes) ?? bytes
     }
 }

@@ -29,6 +29,9 @@ public struct SalvageRules: Sendable {
     let ended: @Sendable ([UInt8]) -> [CommitStamp]?
     /// Returns what a record adds to the sum; `nil` if the sum leaves it out.
     let term: @Sendable (TableCode, [UInt8], UInt64) -> UInt64?
+    /// Returns a value as it was before it was sealed, and the same bytes for a value that is not sealed or cannot be
+    /// opened without a key; `nil` for bytes that nobody wrote who has the key.
+    let opened: @Sendable ([UInt8]) -> [UInt8]?
     /// Whether values with one wrong bit are mended.
     let mends: Bool
     /// Whether values are left out whose commit never happened, as the sessions say.
@@ -39,11 +42,13 @@ public struct SalvageRules: Sendable {
         facts: @escaping @Sendable ([UInt8]) -> HeaderFacts?,
         otherFormat: @escaping @Sendable ([UInt8]) -> FormatError?,
         ended: @escaping @Sendable ([UInt8]) -> [CommitStamp]?,
-        term: @escaping @Sendable (TableCode, [UInt8], UInt64) -> UInt64?
+        term: @escaping @Sendable (TableCode, [UInt8], UInt64) -> UInt64?,
+        opened: @escaping @Sendable ([UInt8]) -> [UInt8]?
     ) {
         (self.headerKey, self.sessionsKey) = (headerKey, sessionsKey)
         (self.mends, self.asksSessions) = (mends, asksSessions)
         (self.facts, self.otherFormat, self.ended, self.term) = (facts, otherFormat, ended, term)
+        self.opened = opened
     }
 }
 

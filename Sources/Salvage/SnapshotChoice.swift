@@ -41,7 +41,7 @@ struct SnapshotChoice {
         if SnapshotChoice.mayMissNewer(metas), let present = survey, let facts = present.facts {
             transactionsLost = history.transactionsLost(after: facts.commit, transaction: facts.transaction)
             if transactionsLost > 0,
-                try NewerChunks(file, present, pages: pages, after: facts.commit, history, step).areMany
+                try NewerChunks(file, present, pages: pages, after: facts.commit, history, rules, step).areMany
             {
                 (survey, hasMeta, transactionsLost) = (nil, false, 0)
                 return

@@ -32,7 +32,7 @@ struct TreeSurvey {
         var (found, last): ([TableCode: Int], CommitStamp) = ([:], lastCommit)
         var (sum, lies): (UInt64, Set<UInt64>) = (0, [])
         var misplaced: [FoundValue] = []
-        var mending = Mending()
+        var mending = Mending(rules)
         var failure: PageFileError?
         var otherFormat: FormatError?
         walk = try SnapshotWalk(file, meta, options: options, visits: { TableCode(name: $0) != nil }) { entry in
@@ -46,11 +46,11 @@ struct TreeSurvey {
                 table: table, key: entry.key, stamp: StoredValue.stamp(head: bytes.rawBytes), offset: entry.offset,
                 count: bytes.count, origin: .tree)
             if table == .meta, entry.key == rules.headerKey { otherFormat = rules.otherFormat(bytes) }
-            if !ValueCheck.isSound(bytes, table, key: entry.key) {
+            if !ValueCheck.isSound(bytes, table, key: entry.key, rules) {
                 // Another value may own these pages.
                 lies.insert(entry.offset / UInt64(meta.pageSize))
                 if let own = ValueCheck.key(of: bytes, table), own != entry.key,
-                    ValueCheck.isSound(bytes, table, key: own)
+                    ValueCheck.isSound(bytes, table, key: own, rules)
                 {
                     // The key on the page is damaged, and the value says what it was.
                     misplaced.append(

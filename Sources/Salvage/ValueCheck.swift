@@ -3,17 +3,18 @@ import ColumnFormat
 /// Whether the bytes of a value are sound, judged by the value alone.
 enum ValueCheck {
     /// Returns `true` if a value is whole and belongs to a key of a table.
-    static func isSound(_ bytes: [UInt8], _ table: TableCode, key: [UInt8]) -> Bool {
+    static func isSound(_ bytes: [UInt8], _ table: TableCode, key: [UInt8], _ rules: SalvageRules) -> Bool {
         do {
             if SealedValue.isSealed(bytes.rawBytes) {
                 _ = try SealedValue.verify(bytes.rawBytes, table: table, key: key)
-                return true
             }
+            guard let content = rules.opened(bytes) else { return false }
+            if SealedValue.isSealed(content.rawBytes) { return true }
             switch table {
-            case .chunks: try HotChunk(bytes.rawBytes, key: key.rawBytes).verify()
-            case .details: try DetailsChunk(bytes.rawBytes, key: key.rawBytes).verify()
+            case .chunks: try HotChunk(content.rawBytes, key: key.rawBytes).verify()
+            case .details: try DetailsChunk(content.rawBytes, key: key.rawBytes).verify()
             default:
-                let value = try StoredValue(bytes.rawBytes, table: table)
+                let value = try StoredValue(content.rawBytes, table: table)
                 try value.expect(key: key)
                 try value.verify()
             }
@@ -25,7 +26,7 @@ enum ValueCheck {
 
     /// Returns the key under which a table holds a value: the key that the value repeats, with the commit for a chunk.
     static func key(of bytes: [UInt8], _ table: TableCode) -> [UInt8]? {
-        guard let value = try? StoredValue(bytes.rawBytes, table: table) else { return nil }
+        guard let value = try? StoredValue(bytes.rawBytes, table: table, acceptsSealed: true) else { return nil }
         let own = value.key.copied()
         guard table == .chunks else { return own }
         return (try? ChunkKey(own.rawBytes))?.stored(commit: value.commit)

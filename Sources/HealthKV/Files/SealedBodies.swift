@@ -32,7 +32,8 @@ final class SealedBodies: ValueCipher {
             guard let store = store.withLock({ $0 }), !SealedValue.isSealed(value) else {
                 throw FormatError(.sealed, "body")
             }
-            return try SealedValue.seal(value, table: table) { try sealer.seal($0, binding: store + $1) }
+            let place = SealedBodies.isCopyOfHeader(value, table) ? [] : store
+            return try SealedValue.seal(value, table: table) { try sealer.seal($0, binding: place + $1) }
         } catch {
             throw LMDBError(.notSealed, operation: "seal", path: "\(type(of: sealer))")
         }
@@ -51,10 +52,36 @@ final class SealedBodies: ValueCipher {
     /// for bytes that were not made with the key.
     func opened(_ stored: RawSpan) throws(FormatError) -> [UInt8]? {
         guard let table = SealedBodies.sealedTable(of: stored) else { return nil }
-        guard SealedValue.isSealed(stored), let store = store.withLock({ $0 }),
-            let value = try? SealedValue.open(stored, table: table, { try sealer.open($0, binding: store + $1) })
-        else { throw FormatError(.sealed, "body in \(table.name)") }
+        guard SealedValue.isSealed(stored), let store = store.withLock({ $0 }) else {
+            throw FormatError(.sealed, "body in \(table.name)")
+        }
+        let isCopy = SealedBodies.isCopyOfHeader(stored, table)
+        guard let value = SealedBodies.opened(stored, table, isCopy ? [] : store, sealer) else {
+            throw FormatError(.sealed, "body in \(table.name)")
+        }
+        // Nobody puts the copy of another store here.
+        if isCopy, try SealedBodies.bytes(HeaderCopy.read(value.rawBytes).header.storeID) != store {
+            throw FormatError(.misplaced, "store of the header's copy")
+        }
         return value
+    }
+
+    private static func opened(
+        _ stored: RawSpan, _ table: TableCode, _ place: [UInt8], _ sealer: any StoreSealer
+    ) -> [UInt8]? {
+        try? SealedValue.open(stored, table: table) { try sealer.open($0, binding: place + $1) }
+    }
+
+    /// Returns the identity of the store that a sealed copy of a header names; `nil` if it does not open.
+    static func identity(inCopy stored: [UInt8], _ sealer: any StoreSealer) -> SampleID? {
+        guard let value = opened(stored.rawBytes, .upkeep, [], sealer) else { return nil }
+        return try? HeaderCopy.read(value.rawBytes).header.storeID
+    }
+
+    /// Whether a value is the copy of the header. It is bound to no store, because it tells which one it is where the
+    /// header is lost.
+    private static func isCopyOfHeader(_ value: RawSpan, _ table: TableCode) -> Bool {
+        table == .upkeep && SealedValue.key(of: value)?.isEqual(to: HeaderCopy.key) == true
     }
 
     /// Returns the table of a value that is sealed in a sealed store; `nil` for a value that stays readable, and for

@@ -14,6 +14,10 @@ struct Repair {
     let options: RepairOptions
     let step: () throws -> Void
     private(set) var report: RepairReport
+    /// What a sealed store is bound to, and what proves its key; `nil` for a store that is not sealed.
+    private var sealed: SalvagedTables.Seal?
+    /// What opens and seals values, likewise.
+    private var bodies: SealedBodies?
 
     init(_ folder: String, _ options: RepairOptions, step: @escaping () throws -> Void) {
         (self.folder, self.options, self.step) = (folder, options, step)
@@ -22,7 +26,8 @@ struct Repair {
     }
 
     private var rules: SalvageRules {
-        SalvageRules(
+        let bodies = bodies
+        return SalvageRules(
             headerKey: StoreHeader.key, sessionsKey: SessionTable.key, mends: options.mends,
             asksSessions: options.asksSessions,
             facts: { bytes in
@@ -34,6 +39,10 @@ struct Repair {
             ended: { try? SessionTable.ended($0.rawBytes) },
             term: { table, key, commit in
                 RecordSum.covers(table, key) ? RecordSum.term(table, key, commit: commit) : nil
+            },
+            opened: { bytes in
+                guard let bodies else { return bytes }
+                do { return try bodies.opened(bytes.rawBytes) ?? bytes } catch { return nil }
             })
     }
 
@@ -46,8 +55,9 @@ struct Repair {
             records = try copy(salvage, into: partial, &gaps, &remains)
         } catch let error as FormatError where error.code == .sealed {
             var refusal = StoreError(
-                .wrongKey, path: folder, "The store is sealed, and what is sealed cannot be repaired yet")
-            refusal.remedy = "Restore a backup. Nothing was changed."
+                .wrongKey, path: folder, "The store is sealed, and no sealer was given", underlying: error)
+            refusal.remedy =
+                "Repair it in the app that has the key, by SampleStore.repair with its sealer. Nothing was changed."
             throw refusal
         }
         try rebuild(partial, salvage, gaps, remains, records)
@@ -67,6 +77,11 @@ struct Repair {
             if let failure = metas.failure { throw StoreError.unreadable(folder, failure) }
             if metas.pages == [nil, nil], file.isOfOtherKind { throw StoreError.otherFile(folder) }
             do {
+                if let sealer = options.sealer {
+                    let id = try SealedIdentity.find(folder, file, metas, sealer, rules, step)
+                    sealed = SalvagedTables.Seal(store: id, record: try SealRecord(sealing: sealer))
+                    bodies = SealedBodies(sealer, of: id)
+                }
                 let salvage = try Salvage(file, metas, rules, step: step)
                 guard MetaPages(file).newest?.transaction == metas.newest?.transaction else {
                     if attempt < Repair.attempts { continue }
@@ -127,7 +142,7 @@ struct Repair {
         _ salvage: Salvage, into partial: String, _ gaps: inout [SalvagedTables.Gap],
         _ remains: inout [SalvagedRows.Remains]
     ) throws -> [ChangeRecord] {
-        let environment = try Environment(folder: partial, options: .unfinished)
+        let environment = try Environment(folder: partial, options: unfinished)
         defer { _ = environment.close() }
         var tables = try SalvagedTables(environment)
         let filled = try tables.copy(salvage, step)
@@ -171,14 +186,22 @@ struct Repair {
             checksNames: salvage.holes[.names] != nil || salvage.holes[.namesReverse] != nil, step)
         gaps = holes + Repair.lostLanes(salvage, lanes, loose)
         remains = Repair.remains(salvage, loose)
-        try tables.finish()
+        try tables.finish(sealed)
         return records
     }
 
+    /// How the new file is written as long as it is no store.
+    private var unfinished: Environment.Options {
+        var options = Environment.Options.unfinished
+        options.cipher = bodies
+        return options
+    }
+
     /// How the new store is opened. Whether backups include it is up to the caller, as with a copy.
-    private static var options: SampleStore.Options {
+    private var storeOptions: SampleStore.Options {
         var options = SampleStore.Options()
         (options.createIfMissing, options.maintainsWhenIdle, options.isExcludedFromBackup) = (false, false, nil)
+        options.sealer = self.options.sealer
         return options
     }
 
@@ -268,7 +291,7 @@ struct Repair {
         _ partial: String, _ salvage: Salvage, _ gaps: [SalvagedTables.Gap], _ remains: [SalvagedRows.Remains],
         _ records: [ChangeRecord]
     ) throws {
-        let store = try SampleStore.open(at: partial, options: Repair.options)
+        let store = try SampleStore.open(at: partial, options: storeOptions)
         let steps = UncheckedSteps(next: step)
         do {
             let expected = try counts(in: store)
@@ -400,8 +423,8 @@ struct Repair {
     /// Makes a store consistent in which records of several states contradict each other: a new feed leads to
     /// everything, and what is derived is derived again.
     private mutating func rebuildAgain(_ partial: String) throws {
-        try SalvagedTables.restartFeed(partial, .unfinished)
-        let store = try SampleStore.open(at: partial, options: Repair.options)
+        try SalvagedTables.restartFeed(partial, unfinished)
+        let store = try SampleStore.open(at: partial, options: storeOptions)
         defer { try? store.close() }
         let steps = UncheckedSteps(next: step)
         try store.rebuild { try steps.next() }
@@ -495,7 +518,7 @@ struct Repair {
         var chunks: [ChunkKey: (rows: Int, end: Int64)] = [:]
         for value in salvage.damaged where value.table == .chunks || value.table == .details {
             guard let bytes = value.mended, let key = try? ChunkKey(value.key.rawBytes) else { continue }
-            guard let stored = try? StoredValue(bytes.rawBytes, table: value.table) else {
+            guard let stored = try? StoredValue(bytes.rawBytes, table: value.table, acceptsSealed: true) else {
                 if chunks[key] == nil { chunks[key] = (0, .max) }
                 continue
             }
@@ -580,9 +603,9 @@ extension SampleStore {
     ) throws -> Result {
         let place = CopyDestination(FileSystem.temporaryFolder + "/healthkv-salvage")
         return try inPartialFolder(place, folder, options, progress) { partial, report in
-            var options = SampleStore.Options()
-            (options.readOnly, options.createIfMissing) = (true, false)
-            let store = try SampleStore.open(at: partial, options: options)
+            var opening = SampleStore.Options()
+            (opening.readOnly, opening.createIfMissing, opening.sealer) = (true, false, options.sealer)
+            let store = try SampleStore.open(at: partial, options: opening)
             defer { try? store.close() }
             return try body(store, report)
         }

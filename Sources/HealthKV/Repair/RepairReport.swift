@@ -78,6 +78,9 @@ public struct RepairOptions: Sendable {
     public var includesDoubtful = false
     /// Set single wrong bits right.
     public var mends = true
+    /// The cipher of a sealed store. The new store is sealed by it as well. A store that is sealed cannot be repaired
+    /// without it.
+    public var sealer: (any StoreSealer)?
     /// Leave out values of commits that never happened, as the record of sessions says. Turned off only by a test.
     package var asksSessions = true
 

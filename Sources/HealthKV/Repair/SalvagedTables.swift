@@ -45,13 +45,13 @@ struct SalvagedTables {
         return result
     }
 
-    /// What a new store makes itself: derived tables, positions in feeds, and the location of the file.
+    /// What a new store makes itself: derived tables, positions in feeds, the location of the file, and its seal.
     private static func isLeftOut(_ table: TableCode, _ key: [UInt8]) -> Bool {
         switch table {
         case .identity, .anchors: true
         // The counts tell how many samples there were.
         case .summaries: key.count != SummaryTable.countsKey(0).count
-        case .meta: key == RestoreMark.key || key == Journal.key
+        case .meta: [RestoreMark.key, Journal.key, SealRecord.key].contains(key)
         default: false
         }
     }
@@ -318,12 +318,12 @@ struct SalvagedTables {
     }
 
     /// Writes the header for the new file, which is that of a copy, and names that only one of their tables holds.
-    func finish() throws {
-        try inTransaction { try finish(in: &$0) }
+    func finish(_ seal: Seal?) throws {
+        try inTransaction { try finish(seal, in: &$0) }
         try environment.sync()
     }
 
-    private func finish(in transaction: inout LMDB.WriteTransaction) throws {
+    private func finish(_ seal: Seal?, in transaction: inout LMDB.WriteTransaction) throws {
         var header = try StoreHeader.read(transaction.view, tables)
         let ended = try SessionTable.read(transaction.view, tables)
         let before = header.stamp
@@ -334,12 +334,15 @@ struct SalvagedTables {
         try completeNames(header, in: &transaction)
         header.transaction = UInt64(transaction.id)
         try takeDefinitions(&header, in: &transaction)
+        // Anybody can change what a header says.
+        if let seal { header.storeID = seal.store }
         // The next rebuild computes it.
         header.recordSum = nil
         header.recentEntries = 0
         header.intents = UInt32(try count(.upkeep, startingWith: [UpkeepKind.intent], in: &transaction))
         try transaction.put(tables[.meta], StoreHeader.key, header.value)
         try transaction.put(tables[.meta], RestoreMark.key, RestoreMark.ofCopy.value(stamp: header.stamp))
+        if let seal { try transaction.put(tables[.meta], SealRecord.key, seal.record.value(stamp: header.stamp)) }
     }
 
     private func count(
@@ -399,6 +402,13 @@ struct SalvagedTables {
 }
 
 extension SalvagedTables {
+    /// What makes a new store a sealed one.
+    struct Seal {
+        /// The identity to which the values are bound.
+        let store: SampleID
+        let record: SealRecord
+    }
+
     /// A span of a lane that no chunk owns any more.
     struct Gap: Hashable {
         let lane: Lane

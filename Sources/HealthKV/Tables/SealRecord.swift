@@ -12,7 +12,7 @@ struct SealRecord: Sendable {
 
     init(sealing sealer: any StoreSealer) throws { proof = try sealer.seal(SealRecord.text, binding: SealRecord.key) }
 
-    private init(_ span: RawSpan) throws(FormatError) {
+    init(_ span: RawSpan) throws(FormatError) {
         var record = try RecordReader(span, table: .meta, key: SealRecord.key)
         let version = try record.read(UInt8.self)
         guard version == SealRecord.version else {
@@ -38,6 +38,11 @@ struct SealRecord: Sendable {
     /// of their own.
     var overhead: Int { max(0, proof.count - SealRecord.text.count) + 4 }
 
+    /// Returns `true` if a sealer has the key with which the proof was made. It may throw instead of returning `false`.
+    func isProved(by sealer: any StoreSealer) throws -> Bool {
+        try sealer.open(proof, binding: SealRecord.key) == SealRecord.text
+    }
+
     /// Throws unless a sealer has the key of a store, and also if the store is not sealed and a sealer was given: what
     /// it holds could be anybody's.
     ///
@@ -53,11 +58,11 @@ struct SealRecord: Sendable {
             if ignoresSeal { return }
             throw StoreError(.wrongKey, path: path, "The store is sealed, and no sealer was given")
         }
-        let (text, underlying): ([UInt8]?, (any Error)?)
-        do { (text, underlying) = (try sealer.open(record.proof, binding: key), nil) } catch {
-            (text, underlying) = (nil, error)
+        let (isProved, underlying): (Bool, (any Error)?)
+        do { (isProved, underlying) = (try record.isProved(by: sealer), nil) } catch {
+            (isProved, underlying) = (false, error)
         }
-        guard text == SealRecord.text else {
+        guard isProved else {
             throw StoreError(
                 .wrongKey, path: path, "The store is sealed with another key than the one that was given",
                 underlying: underlying)

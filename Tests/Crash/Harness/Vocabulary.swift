@@ -28,6 +28,19 @@ enum Vocabulary {
     static let sealer: TestCipher? =
         ProcessInfo.processInfo.environment["HEALTHKV_SEALED"] == nil ? nil : TestCipher(key: 3)
 
+    /// How a store is opened that is only read.
+    static var readingOptions: SampleStore.Options {
+        var options = SampleStore.Options()
+        (options.createIfMissing, options.readOnly, options.sealer) = (false, true, sealer)
+        return options
+    }
+
+    static var repairOptions: RepairOptions {
+        var options = RepairOptions()
+        options.sealer = sealer
+        return options
+    }
+
     static let epoch: Int64 = 700_000_000
     static let days = 200
     static let middle = Instant(nanoseconds: (epoch + Int64(days) * 43_200) * Instant.nanosecondsPerSecond)

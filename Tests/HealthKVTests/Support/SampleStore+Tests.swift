@@ -47,12 +47,14 @@ extension SampleStore {
 }
 
 /// Demands that `body` throws a store error with this code.
+@discardableResult
 func expectError<Value>(
     _ code: StoreError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Value
-) {
+) -> (any Error)? {
     var thrown: (any Error)?
     do { _ = try body() } catch { thrown = error }
     #expect((thrown as? StoreError)?.code == code, "\(String(describing: thrown))", sourceLocation: sourceLocation)
+    return thrown
 }
 
 /// An error of a test's own, to undo what a closure did.

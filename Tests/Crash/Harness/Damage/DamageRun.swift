@@ -140,7 +140,7 @@ struct DamageRun {
     private func judge(_ bytes: [UInt8], _ known: Known, _ generator: inout SeededGenerator) throws -> String {
         let found = try answers(bytes, known.questions)
         if generator.chance(percent: 10) {
-            let report = try SampleStore.check(at: folder)
+            let report = try SampleStore.check(at: folder, sealer: Vocabulary.sealer)
             if found == nil, report.isClean { return "unseen" }
         }
         guard let found else { return "refused" }

@@ -47,7 +47,7 @@ struct KilledStores {
         try rob()
         let report: RepairReport
         do {
-            var options = RepairOptions()
+            var options = Vocabulary.repairOptions
             options.asksSessions = asksSessions
             report = try SampleStore.repair(at: store, to: folder + "/new", options: options)
         } catch let error as StoreError {
@@ -102,6 +102,7 @@ enum KilledSession {
     static func run(_ arguments: Arguments) throws {
         var options = SampleStore.Options()
         options.maintainsWhenIdle = false
+        options.sealer = Vocabulary.sealer
         options.limits.ignoresPlace = true
         // A commit to the journal writes no page.
         options.limits.journaledCommits = 0

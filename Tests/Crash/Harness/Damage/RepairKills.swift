@@ -42,7 +42,7 @@ struct RepairKills {
         guard try RawFile.bytes(of: old + "/data.mdb") == damaged else { return "wrong_original_changed" }
         let isThere = FileManager.default.fileExists(atPath: new)
         // What a killed repair left is in the way of no other.
-        if !isThere { _ = try SampleStore.repair(at: old, to: new) }
+        if !isThere { _ = try SampleStore.repair(at: old, to: new, options: Vocabulary.repairOptions) }
         guard try RepairBase.samples(of: new) == base.states[0] else { return "wrong_content" }
         try FileManager.default.removeItem(atPath: new)
         let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
@@ -58,6 +58,7 @@ enum RepairingProcess {
     static func run(_ arguments: Arguments) throws {
         let store = try arguments.text("store")
         if arguments.has("lie") { try RawFile(store + "/data.mdb").replace(with: [1, 2, 3]) }
-        _ = try SampleStore.repair(at: store, to: try arguments.text("output"))
+        _ = try SampleStore.repair(
+            at: store, to: try arguments.text("output"), options: Vocabulary.repairOptions)
     }
 }

@@ -49,7 +49,7 @@ struct RepairRun {
         try RawFile(old + "/data.mdb").replace(with: damaged.bytes)
         let report: RepairReport
         do {
-            report = try SampleStore.repair(at: old, to: new)
+            report = try SampleStore.repair(at: old, to: new, options: Vocabulary.repairOptions)
         } catch let error as StoreError where error.code == .damaged || error.code == .notAStore {
             return kind.mayBeRefused ? "refused" : "wrong_refused_\(error.detail)".replacing(" ", with: "_")
         }
@@ -95,7 +95,7 @@ struct RepairRun {
                 "wrong_untold_loss_of_\(base.states[0].count - samples.count)_\(report.findings.prefix(3))_\(report.recordsLost)"
                 .replacing(" ", with: "_")
         }
-        let second = try SampleStore.repair(at: new, to: again)
+        let second = try SampleStore.repair(at: new, to: again, options: Vocabulary.repairOptions)
         guard second.isSound else { return "wrong_second_\(second.findings)".replacing(" ", with: "_") }
         guard try RepairBase.samples(of: again) == all || lies else { return "wrong_second_content" }
         return samples.count == base.states[0].count ? "right" : "partly"
@@ -197,9 +197,7 @@ struct RepairBase {
 
     /// Every sample of a store, as bytes.
     static func samples(of folder: String) throws -> [SampleID: [UInt8]] {
-        var options = SampleStore.Options()
-        (options.createIfMissing, options.readOnly) = (false, true)
-        let store = try SampleStore.open(at: folder, options: options)
+        let store = try SampleStore.open(at: folder, options: Vocabulary.readingOptions)
         defer { try? store.close() }
         return try samples(in: store)
     }
@@ -237,9 +235,7 @@ struct RepairBase {
 
     /// What the hot columns say of each sample.
     private static func plain(of folder: String) throws -> [SampleID: String] {
-        var options = SampleStore.Options()
-        (options.createIfMissing, options.readOnly) = (false, true)
-        let store = try SampleStore.open(at: folder, options: options)
+        let store = try SampleStore.open(at: folder, options: Vocabulary.readingOptions)
         defer { try? store.close() }
         var all: [SampleID: String] = [:]
         try store.read { transaction in
@@ -266,7 +262,9 @@ struct RepairBase {
             let value = try entry.value()
             let key = try ChunkKey(entry.key.rawBytes)
             let upper = try Point(
-                bound: StoredValue(value.rawBytes, table: entry.table == "chunks" ? .chunks : .details).upper)
+                bound: StoredValue(
+                    value.rawBytes, table: entry.table == "chunks" ? .chunks : .details, acceptsSealed: true
+                ).upper)
             let first = Int(entry.offset)
             spans.append(
                 (
@@ -275,9 +273,7 @@ struct RepairBase {
                 ))
         }
         for number in 2..<bytes.count / size where DataPages.isBranch(bytes, number) { branches.append(number) }
-        var options = SampleStore.Options()
-        (options.createIfMissing, options.readOnly) = (false, true)
-        let store = try SampleStore.open(at: place, options: options)
+        let store = try SampleStore.open(at: place, options: Vocabulary.readingOptions)
         defer { try? store.close() }
         var found: [Int: Set<SampleID>] = [:]
         try store.read { transaction in
