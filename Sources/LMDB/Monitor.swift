@@ -10,14 +10,15 @@
 /// not see that a contended mutex orders accesses, whereas it supports pthread locks.
 @safe
 public final class Monitor<State>: @unchecked Sendable {
-    // @unchecked Sendable and unsafe: the state is accessed only under the lock, and both C objects live as long as
-    // this.
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    // @unchecked Sendable and unsafe: the state is accessed only under the lock, and it and both C objects live as long
+    // as this. As a property, each access to it would be checked again, which is a fifth of what a read costs to begin.
+    @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
-    private var state: State
+    @usableFromInline let state: UnsafeMutablePointer<State>
 
     public init(_ state: sending State) {
-        self.state = state
+        unsafe self.state = .allocate(capacity: 1)
+        unsafe self.state.initialize(to: state)
         unsafe mutex = .allocate(capacity: 1)
         unsafe condition = .allocate(capacity: 1)
         unsafe mutex.initialize(to: pthread_mutex_t())
@@ -40,24 +41,28 @@ public final class Monitor<State>: @unchecked Sendable {
         unsafe pthread_mutex_destroy(mutex)
         unsafe condition.deallocate()
         unsafe mutex.deallocate()
+        unsafe state.deinitialize(count: 1)
+        unsafe state.deallocate()
     }
 
     /// Runs `body` under the lock.
+    @inlinable
     public func withLock<Result, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
-        return try body(&state)
+        return unsafe try body(&state.pointee)
     }
 
     /// Runs `body` under the lock; returns `nil` if the lock is held.
+    @inlinable
     public func withLockIfFree<Result, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result? {
         guard unsafe pthread_mutex_trylock(mutex) == 0 else { return nil }
         defer { unsafe pthread_mutex_unlock(mutex) }
-        return try body(&state)
+        return unsafe try body(&state.pointee)
     }
 
     /// Changes the state and wakes all waiters.
@@ -72,7 +77,7 @@ public final class Monitor<State>: @unchecked Sendable {
     public func wait(until isReady: (State) -> Bool) {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
-        while !isReady(state) {
+        while unsafe !isReady(state.pointee) {
             unsafe pthread_cond_wait(condition, mutex)
         }
     }
@@ -87,12 +92,12 @@ public final class Monitor<State>: @unchecked Sendable {
             unsafe pthread_cond_broadcast(condition)
             unsafe pthread_mutex_unlock(mutex)
         }
-        while !isReady(state) {
+        while unsafe !isReady(state.pointee) {
             let rest = ContinuousClock.now.duration(to: deadline)
             guard rest > .zero else { break }
             wait(atMost: rest)
         }
-        return body(&state)
+        return unsafe body(&state.pointee)
     }
 
     private func wait(atMost period: Duration) {

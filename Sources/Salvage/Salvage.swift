@@ -148,7 +148,7 @@ public struct Salvage {
 
     /// Whether the values that were found are those of the header, by the sum over the records. The list of free pages
     /// has no checksum, and a wrong bit in it may take an older value for the present one.
-    private func sumAgrees() throws(PageFileError) -> Bool {
+    private func sumAgrees() throws -> Bool {
         let headers = pieces.filter { $0.table == .meta && $0.key == rules.headerKey && $0.isWhole }
         guard let header = headers.max(by: { $0.commit < $1.commit }), header.origin == .current,
             let sum = rules.facts(try bytes(of: header))?.recordSum
@@ -201,24 +201,30 @@ public struct Salvage {
             try step()
             let table = TableCode(name: entry.table)!
             if let value = exceptions[table]?[entry.key] {
-                if let mended = value.mended { try body(value, rules.opened(mended) ?? mended) }
+                if let mended = value.mended { try body(value, content(of: mended, value)) }
                 return
             }
             let bytes = try entry.value()
-            try body(
-                FoundValue(
-                    table: table, key: entry.key, stamp: StoredValue.stamp(head: bytes.rawBytes),
-                    offset: entry.offset, count: bytes.count, origin: .tree), rules.opened(bytes) ?? bytes)
+            let value = FoundValue(
+                table: table, key: entry.key, stamp: StoredValue.stamp(head: bytes.rawBytes), offset: entry.offset,
+                count: bytes.count, origin: .tree)
+            try body(value, content(of: bytes, value))
         }
         if let failure = walk.failure { throw failure }
     }
 
-    /// Returns a value with the bit that was mended, as it was before it was sealed. What does not open is returned as
-    /// it is.
-    public func bytes(of value: FoundValue) throws(PageFileError) -> [UInt8] {
-        if let mended = value.mended { return rules.opened(mended) ?? mended }
+    /// Returns a value with the bit that was mended, as it was before it was sealed; nothing for remains of one that
+    /// cannot be opened, which may be anybody's.
+    public func bytes(of value: FoundValue) throws -> [UInt8] {
+        if let mended = value.mended { return try content(of: mended, value) }
         var bytes = [UInt8](repeating: 0, count: value.count)
         try file.read(at: value.offset, into: &bytes)
-        return rules.opened(bytes) ?? bytes
+        return try content(of: bytes, value)
+    }
+
+    private func content(of bytes: [UInt8], _ value: FoundValue) throws(FormatError) -> [UInt8] {
+        if let content = rules.opened(bytes) { return content }
+        if value.isWhole { throw FormatError(.sealed, "body in \(value.table.name)") }
+        return []
     }
 }

@@ -50,6 +50,11 @@ public struct SalvageRules: Sendable {
         (self.facts, self.otherFormat, self.ended, self.term) = (facts, otherFormat, ended, term)
         self.opened = opened
     }
+
+    /// Returns `true` if the bytes are a whole value that belongs to a key of a table.
+    public func isSound(_ bytes: [UInt8], _ table: TableCode, key: [UInt8]) -> Bool {
+        ValueCheck.isSound(bytes, table, key: key, self)
+    }
 }
 
 /// Where a value was found.

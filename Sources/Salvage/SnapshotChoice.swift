@@ -74,6 +74,9 @@ struct SnapshotChoice {
     /// even if an older one is whole: a store that was just created is. So an older one is better only if it is of the
     /// transaction before, and the present one may never have happened: then pages of it may be missing.
     private func isBetter(_ other: TreeSurvey, than present: TreeSurvey) -> Bool {
+        // What a readable list of free pages leaves over is exact. A page of table names of an older state may lead to
+        // the present header, because its page was used again, and to older pages beside it.
+        if present.knowsFreePages, !present.holes.isEmpty, !other.isWhole { return false }
         // The state of a sound meta page has happened, even if not one of its trees can be read.
         if hasMeta, present.facts == nil, other.meta.transaction < present.meta.transaction { return false }
         if let facts = present.facts, facts.transaction == present.meta.transaction,

@@ -127,6 +127,7 @@ struct ExportReader {
     private mutating func readElements(
         _ bytes: borrowing Span<UInt8>, _ sink: inout RecordSink, _ quarantine: Quarantine
     ) throws {
+        scanner.beginBytes()
         while true {
             if sink.generation != generation {
                 generation = sink.generation

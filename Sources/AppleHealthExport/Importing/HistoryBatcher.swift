@@ -125,7 +125,7 @@ struct HistoryBatcher {
         if hasOwnFields {
             weight +=
                 HistoryBatcher.weightOfFields - 1 + HistoryBatcher.weight(of: extras?.local)
-                + HistoryBatcher.weight(of: extras?.route)
+                + HistoryBatcher.weight(of: extras?.metadata) + HistoryBatcher.weight(of: extras?.route)
         }
         let clock = created.map { ChangeClock(time: Instant(nanoseconds: $0), replica: 0) }
         batch.append(

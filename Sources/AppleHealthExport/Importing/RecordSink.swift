@@ -82,7 +82,9 @@ struct RecordSink {
             return
         }
         exact.append(sample)
-        exactWeight += HistoryBatcher.weight(of: sample.local) + HistoryBatcher.weight(of: sample.route)
+        exactWeight +=
+            HistoryBatcher.weight(of: sample.local) + HistoryBatcher.weight(of: sample.metadata)
+            + HistoryBatcher.weight(of: sample.route)
         if exact.count + exactWeight >= HistoryBatcher.batchRows || exact.kinds.count >= 16_384 { try flush() }
     }
 

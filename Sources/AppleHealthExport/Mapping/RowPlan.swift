@@ -11,6 +11,7 @@ struct RowPlan: Sendable {
     private let skip: [SkipPlan]
     private var samples: [SamplePlan]
     private let hasRowGroups: Bool
+    private var groupNames = RecentNames()
     private var zones: ZoneBook
 
     /// Checks a map as far as that is possible without a file.
@@ -97,7 +98,7 @@ struct RowPlan: Sendable {
             if case .row = samples[index].group { members += first..<records.count }
         }
         guard members.count > 1 else { return }
-        let name = RowPlan.groupName(members.map { records[$0] })
+        let name = groupNames.numbered(RowPlan.groupName(members.map { records[$0] }))
         for member in members { records[member].group = name }
     }
 
@@ -115,6 +116,32 @@ struct RowPlan: Sendable {
         }
         let digits = String(hash.value, radix: 16)
         return "row-" + String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    }
+}
+
+/// Tells rows apart that would give their groups one name, such as two readings of one minute, as long as they are
+/// close to each other. They get the same names when the file is read again.
+private struct RecentNames {
+    private var counts: [String: Int] = [:]
+    private var order: [String] = []
+    private var next = 0
+
+    private static let most = 1_024
+
+    mutating func numbered(_ name: String) -> String {
+        if let count = counts[name] {
+            counts[name] = count + 1
+            return "\(name)-\(count + 1)"
+        }
+        counts[name] = 1
+        if order.count < RecentNames.most {
+            order.append(name)
+        } else {
+            counts[order[next]] = nil
+            order[next] = name
+            next = (next + 1) % RecentNames.most
+        }
+        return name
     }
 }
 

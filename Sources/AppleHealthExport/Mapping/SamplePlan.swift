@@ -213,10 +213,10 @@ struct SamplePlan: Sendable {
         case .time(var plan):
             defer { end = .time(plan) }
             return try plan.instant(in: row, zone: rowZone, &zones) ?? start
-        case .length(let nanoseconds): return start + nanoseconds
+        case .length(let nanoseconds): return try SamplePlan.end(nanoseconds, after: start)
         case .column(let column, let seconds):
             guard let range = row.range(column.index) else { return start }
-            return start + (try SamplePlan.duration(row, range, column, seconds))
+            return try SamplePlan.end(SamplePlan.duration(row, range, column, seconds), after: start)
         case .localDay:
             guard let zone = rowZone?.zone else { throw RowDefect("the row has no zone in which a day could end") }
             let day = zones.day(at: start.secondsSince1970, in: zone)
@@ -242,7 +242,7 @@ struct SamplePlan: Sendable {
         var start = start
         for (item, length) in zip(items, lengths) {
             let number = try value.value(in: row, item, of: values, type: type)
-            let end = start + (try SamplePlan.duration(row, length, durations, seconds))
+            let end = try SamplePlan.end(SamplePlan.duration(row, length, durations, seconds), after: start)
             try appendOne(type, number, unit, start, end, row, rowZone, &zones, to: &records)
             start = end
         }
@@ -269,6 +269,13 @@ struct SamplePlan: Sendable {
             let nanoseconds = EndPlan.nanoseconds(number * seconds)
         else { throw column.defect("is not a duration") }
         return nanoseconds
+    }
+
+    /// Returns the time that is a duration after another one. Behind all times lies the one that no sample has yet.
+    private static func end(_ nanoseconds: Int64, after start: Instant) throws(RowDefect) -> Instant {
+        let end = start + nanoseconds
+        guard end < .latest else { throw RowDefect("the end lies outside 1710 to 2290") }
+        return end
     }
 
     private static func shortText(_ column: BoundColumn, _ row: RowFields) throws(RowDefect) -> String? {

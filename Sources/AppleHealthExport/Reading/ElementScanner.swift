@@ -47,6 +47,17 @@ struct ElementScanner {
     /// Whether the element itself may hold text, as those of unknown kinds may.
     private let takesText: Bool
     private var open: [Range<Int>] = []
+    /// The ends of comments, instructions and sections that do not follow in the bytes at hand, with the place from
+    /// where on that is known: broken bytes ask for them again and again.
+    private var missing: [MissingEnd: Int] = [:]
+
+    /// An end, and how many bytes were searched: mended copies of elements are read between those of the file.
+    private struct MissingEnd: Hashable {
+        let end: [UInt8]
+        let byteCount: Int
+    }
+
+    private static let mostMissing = 4_096
 
     private static let commentStart = Array("<!--".utf8)
     private static let commentEnd = Array("-->".utf8)
@@ -58,6 +69,19 @@ struct ElementScanner {
 
     /// Notes that the element at hand was read otherwise than it stands.
     mutating func noteMended() { element.isMended = true }
+
+    /// Forgets what is known of the bytes before. Call it when they are others.
+    mutating func beginBytes() { missing = [:] }
+
+    /// Returns the place of the end of a comment, an instruction or a section; `nil` if none follows.
+    private mutating func place(of end: [UInt8], in bytes: borrowing Span<UInt8>, from start: Int) -> Int? {
+        let asked = MissingEnd(end: end, byteCount: bytes.count)
+        if let known = missing[asked], known <= start { return nil }
+        if let place = bytes.firstPlace(of: end, from: start) { return place }
+        if missing.count >= ElementScanner.mostMissing { missing = [:] }
+        missing[asked] = start
+        return nil
+    }
 
     /// Reads the element that begins at a place, which holds `<`.
     mutating func step(_ bytes: borrowing Span<UInt8>, at start: Int) -> Step {
@@ -120,13 +144,13 @@ struct ElementScanner {
     }
 
     /// Returns the next place with a tag, behind text and sections of text; `nil` if the bytes end before.
-    private func skippingText(_ bytes: borrowing Span<UInt8>, from start: Int) -> Int? {
+    private mutating func skippingText(_ bytes: borrowing Span<UInt8>, from start: Int) -> Int? {
         var place = start
         while place < bytes.count {
             if bytes[place] != 0x3C {
                 place += 1
             } else if bytes.matches(ElementScanner.sectionStart, at: place) {
-                guard let end = bytes.firstPlace(of: ElementScanner.sectionEnd, from: place) else { return nil }
+                guard let end = self.place(of: ElementScanner.sectionEnd, in: bytes, from: place) else { return nil }
                 place = end + ElementScanner.sectionEnd.count
             } else {
                 return place
@@ -162,7 +186,7 @@ struct ElementScanner {
         guard place < bytes.count else { return .incomplete }
         if bytes[place] == 0x21 {
             if bytes.matches(ElementScanner.commentStart, at: start) {
-                guard let end = bytes.firstPlace(of: ElementScanner.commentEnd, from: start + 4) else {
+                guard let end = self.place(of: ElementScanner.commentEnd, in: bytes, from: start + 4) else {
                     return .incomplete
                 }
                 return .ignored(end: end + 3)
@@ -170,7 +194,9 @@ struct ElementScanner {
             return bytes.count - start < 4 ? .incomplete : .broken
         }
         if bytes[place] == 0x3F {
-            guard let end = bytes.firstPlace(of: ElementScanner.instructionEnd, from: place) else { return .incomplete }
+            guard let end = self.place(of: ElementScanner.instructionEnd, in: bytes, from: place) else {
+                return .incomplete
+            }
             return .ignored(end: end + 2)
         }
         let isClosing = bytes[place] == 0x2F

@@ -35,6 +35,17 @@ enum ExactKeys {
     static func text(of sample: Sample) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(sample), as: UTF8.self)
+        let text = String(decoding: try encoder.encode(sample), as: UTF8.self)
+        // XML has no place for these two, and JSON has another way to write them.
+        guard text.unicodeScalars.contains(where: isForeign) else { return text }
+        return text.unicodeScalars.reduce(into: "") { whole, scalar in
+            if isForeign(scalar) {
+                whole += "\\u" + String(scalar.value, radix: 16)
+            } else {
+                whole.unicodeScalars.append(scalar)
+            }
+        }
     }
+
+    private static func isForeign(_ scalar: Unicode.Scalar) -> Bool { scalar.value == 0xFFFE || scalar.value == 0xFFFF }
 }

@@ -9,11 +9,14 @@ package struct Quarantined: Sendable, Equatable {
     /// The bytes as they are in the file, at most a mebibyte of them.
     package var bytes: [UInt8]
 
+    private static let longest = 1 << 20
+
     /// Creates the report of a part that was not taken.
     package init(offset: Int, line: Int? = nil, reason: String, bytes: [UInt8]) {
         self.offset = offset
         self.line = line
-        self.reason = reason
-        self.bytes = bytes
+        let isWhole = bytes.count <= Quarantined.longest
+        self.reason = isWhole ? reason : "\(reason) (the first mebibyte of \(bytes.count) bytes)"
+        self.bytes = isWhole ? bytes : Array(bytes[..<Quarantined.longest])
     }
 }

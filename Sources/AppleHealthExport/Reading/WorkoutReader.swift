@@ -209,6 +209,7 @@ struct WorkoutReader {
             let start = ExportDates.read(date, in: bytes)
         else { return nil }
         let duration = quantity(.duration, .durationUnit, element, node, bytes, &reader, &isMended)
+        guard start < Instant.latest.nanoseconds else { return nil }
         let end = duration.flatMap { span($0, from: start) } ?? start
         var event = WorkoutEvent(kind, from: Instant(nanoseconds: start), to: Instant(nanoseconds: end))
         for child in element.nodes[(number + 1)...] {
@@ -222,7 +223,9 @@ struct WorkoutReader {
     /// Returns the time that is a duration after another one; `nil` if no part of a workout lasts so long.
     private static func span(_ duration: Quantity, from start: Int64) -> Int64? {
         guard let seconds = try? duration.value(in: .second), seconds >= 0, seconds < 1e8 else { return nil }
-        return start + Int64((seconds * Double(Instant.nanosecondsPerSecond)).rounded())
+        let length = Int64((seconds * Double(Instant.nanosecondsPerSecond)).rounded())
+        let (end, isTooLate) = start.addingReportingOverflow(length)
+        return isTooLate || end >= Instant.latest.nanoseconds ? nil : end
     }
 
     /// Reads a number and its unit from two attributes.

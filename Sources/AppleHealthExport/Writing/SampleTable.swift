@@ -38,7 +38,7 @@ struct SampleTable {
         }
         let fields = [
             sample.id.description, sample.type.identifier, sample.start.description,
-            sample.isOpenEnded ? "" : sample.end.description, ExportLine.decimal(sample.quantity.value),
+            sample.end.description, ExportLine.decimal(sample.quantity.value),
             sample.quantity.unit.symbol, sample.source.name, sample.source.bundle, sample.device?.name ?? "",
             sample.isUserEntered ? "1" : "0", sample.syncIdentifier ?? "", "\(sample.version)", sample.group ?? "",
             metadata,

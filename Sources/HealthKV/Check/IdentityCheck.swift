@@ -140,7 +140,7 @@ struct IdentityCheck {
         for slice in IdentitySums.hashes(of: buckets) {
             found += try IdentityIndex.indexedEntries(in: slice, of: partitions, in: snapshot).filter(isCompared)
         }
-        compare(expected: expected, found: found)
+        compare(expected: expected, found: found, in: snapshot)
         return true
     }
 
@@ -211,7 +211,9 @@ struct IdentityCheck {
     }
 
     /// Compares two sorted lists. A missing entry is damage; a surplus entry only costs a look-up.
-    private func compare(expected: [IdentityEntry], found: [IdentityEntry]) {
+    private func compare(
+        expected: [IdentityEntry], found: [IdentityEntry], in snapshot: borrowing Snapshot
+    ) {
         var index = 0
         for entry in expected {
             while index < found.count, found[index] < entry {
@@ -221,9 +223,11 @@ struct IdentityCheck {
             if index < found.count, found[index] == entry {
                 index += 1
             } else {
-                log.add(
-                    .identityMissing, .identity,
-                    "an entry of \(CheckLog.name(UInt32(truncatingIfNeeded: entry.kind.packed >> 16)))")
+                let type = UInt32(truncatingIfNeeded: entry.kind.packed >> 16)
+                let samples = (try? NameTable.type(type, in: snapshot)).map {
+                    Finding.Samples(type: $0, starts: .all, count: 1)
+                }
+                log.add(.identityMissing, .identity, "an entry of \(CheckLog.name(type))", samples: samples)
             }
         }
         log.report.surplusHints += found.count - index

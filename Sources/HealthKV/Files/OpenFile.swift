@@ -67,7 +67,8 @@ final class OpenFile: Sendable {
                 file = try JournalFile.open(path, readOnly: isReadOnly)
             } catch {
                 throw StoreError(
-                    error.isRefusal ? .accessDenied : error.isOfOtherKind ? .damaged : .storage, path: path,
+                    error.isRefusal ? .accessDenied : error.isOfOtherKind ? .damaged : .storage,
+                    path: environment.path,
                     "The journal, which holds the last commits, cannot be read", underlying: error)
             }
         }

@@ -51,7 +51,10 @@ final class SealedBodies: ValueCipher {
     /// Returns the value of which the stored bytes are the sealed form; `nil` for a value that stays readable. Throws
     /// for bytes that were not made with the key.
     func opened(_ stored: RawSpan) throws(FormatError) -> [UInt8]? {
-        guard let table = SealedBodies.sealedTable(of: stored) else { return nil }
+        guard let table = SealedBodies.sealedTable(of: stored) else {
+            if SealedValue.isSealed(stored) { throw FormatError(.sealed, "body of a readable record") }
+            return nil
+        }
         guard SealedValue.isSealed(stored), let store = store.withLock({ $0 }) else {
             throw FormatError(.sealed, "body in \(table.name)")
         }

@@ -53,7 +53,7 @@ struct Repair {
         let records: [ChangeRecord]
         do {
             records = try copy(salvage, into: partial, &gaps, &remains)
-        } catch let error as FormatError where error.code == .sealed {
+        } catch let error as FormatError where error.code == .sealed && options.sealer == nil {
             var refusal = StoreError(
                 .wrongKey, path: folder, "The store is sealed, and no sealer was given", underlying: error)
             refusal.remedy =
@@ -78,6 +78,7 @@ struct Repair {
             if metas.pages == [nil, nil], file.isOfOtherKind { throw StoreError.otherFile(folder) }
             do {
                 if let sealer = options.sealer {
+                    bodies = nil
                     let id = try SealedIdentity.find(folder, file, metas, sealer, rules, step)
                     sealed = SalvagedTables.Seal(store: id, record: try SealRecord(sealing: sealer))
                     bodies = SealedBodies(sealer, of: id)
@@ -122,6 +123,7 @@ struct Repair {
             report.findings.append("pages: no meta page leads to the newest state")
         }
         if salvage.holes.isEmpty, !salvage.isOfOneState {
+            report.mayHoldDeleted = true
             report.findings.append("pages: records of several states are mixed")
         }
         if salvage.isOfDoubtfulSessions {
@@ -154,7 +156,7 @@ struct Repair {
             report.findings.append("journal: \(error)")
             (journal, report.commitsLost) = (nil, 1)
         }
-        report.commitsLost += try tables.lay(journal, followsTables: salvage.facts != nil)
+        report.commitsLost += try tables.lay(journal, followsTables: salvage.facts != nil, rules)
         if report.commitsLost > 0 { report.findings.append("journal: a commit is damaged") }
         report.recordsLost = Repair.lostRecords(salvage, filled)
         for (table, count) in unreachable { report.recordsLost[table.name] = count }

@@ -113,8 +113,9 @@ struct SalvagedTables {
 
     @discardableResult
     private mutating func put(_ value: FoundValue, _ bytes: [UInt8]) throws -> Bool {
+        let isSealed = SealedValue.isSealed(bytes.rawBytes) || value.table == .meta && value.key == SealRecord.key
+        if isSealed, environment.options.cipher == nil { throw FormatError(.sealed, "body in \(value.table.name)") }
         guard !SalvagedTables.isLeftOut(value.table, value.key) else { return false }
-        if SealedValue.isSealed(bytes.rawBytes) { throw FormatError(.sealed, "body") }
         waiting.append((value.table, value.key, bytes))
         waitingBytes += bytes.count + value.key.count
         if waitingBytes > SalvagedTables.bytesAtOnce { try flush() }
@@ -131,11 +132,12 @@ struct SalvagedTables {
     }
 
     /// Lays the commits of the journal over what was found. Returns the number of commits that are lost.
-    mutating func lay(_ journal: JournalFile?, followsTables: Bool) throws -> Int {
+    mutating func lay(_ journal: JournalFile?, followsTables: Bool, _ rules: SalvageRules) throws -> Int {
         guard let journal else { return 0 }
         return try inTransaction { transaction in
             let (found, lost) = try Journal.readableCommits(
-                in: transaction.view, tables, journal, transaction: transaction.id - 1, followsTables: followsTables)
+                in: transaction.view, tables, journal, transaction: transaction.id - 1, followsTables: followsTables,
+                isSound: { rules.isSound($2, $0, key: $1) })
             if found.count > 0 {
                 transaction.collect(over: found.layer)
                 try transaction.fold()

@@ -109,6 +109,12 @@ extension SampleStore {
     public func copy(to folder: URL, sealer: (any StoreSealer)?, progress: ((Int) -> Bool)? = nil) throws {
         try copy(to: folder.path, sealer: sealer, progress: progress)
     }
+
+    /// Puts a copy under another key in the place of a store; see the form with a path.
+    @_disfavoredOverload
+    public static func reseal(at folder: URL, from old: (any StoreSealer)?, to new: (any StoreSealer)?) throws {
+        try reseal(at: folder.path, from: old, to: new)
+    }
 }
 
 // Apps show `localizedDescription`. Without these conformances it contains only the name of the type.

@@ -6,6 +6,9 @@ struct ImportJob {
     var name: String
     /// The number of batches that are in the store.
     var position: Int
+    /// The commit of the first of them; 0 in a record that does not say so. Samples that are in the store since then
+    /// may be the import's own.
+    var firstCommit: UInt64
 
     private static func key(_ name: String, _ hashKey: KeyedHash) -> [UInt8] {
         [UpkeepKind.importJob] + PeerKey.text(name, hashKey)
@@ -15,26 +18,31 @@ struct ImportJob {
         var record = RecordWriter()
         record.append(name)
         record.append(UInt64(position))
+        record.append(firstCommit)
         return record.value(table: .upkeep, key: key, stamp: stamp)
     }
 
-    init(name: String, position: Int) {
-        self.name = name
-        self.position = position
+    init(name: String, position: Int, firstCommit: UInt64) {
+        (self.name, self.position, self.firstCommit) = (name, position, firstCommit)
     }
 
     init(_ span: RawSpan, key: [UInt8]) throws(FormatError) {
         var record = try RecordReader(span, table: .upkeep, key: key)
         name = try record.readText()
         position = Int(try record.read(UInt64.self) & (1 << 62 - 1))
+        firstCommit = record.isAtEnd ? 0 : try record.read(UInt64.self)
     }
 }
 
 extension ImportJob {
-    static func position(of name: String, in snapshot: Snapshot) throws -> Int {
+    static func find(_ name: String, in snapshot: Snapshot) throws -> ImportJob? {
         let key = ImportJob.key(name, snapshot.header.hashKey)
-        guard let span = try snapshot.view.get(snapshot.tables[.upkeep], key) else { return 0 }
-        return try ImportJob(span, key: key).position
+        guard let span = try snapshot.view.get(snapshot.tables[.upkeep], key) else { return nil }
+        return try ImportJob(span, key: key)
+    }
+
+    static func position(of name: String, in snapshot: Snapshot) throws -> Int {
+        try find(name, in: snapshot)?.position ?? 0
     }
 
     static func advance(job name: String, in txn: inout WriteTransaction) throws {
@@ -43,9 +51,10 @@ extension ImportJob {
 
     /// Sets the position of a job, unless it is further on already.
     static func advance(job name: String, to position: Int, in txn: inout WriteTransaction) throws {
-        guard try position > ImportJob.position(of: name, in: txn.snapshot) else { return }
+        let known = try find(name, in: txn.snapshot)
+        guard position > known?.position ?? 0 else { return }
         let key = ImportJob.key(name, txn.state.header.hashKey)
-        let job = ImportJob(name: name, position: position)
+        let job = ImportJob(name: name, position: position, firstCommit: known?.firstCommit ?? txn.commit)
         try txn.put(.upkeep, key, job.value(key: key, stamp: txn.stamp))
     }
 

@@ -4,12 +4,20 @@ import LMDB
 
 /// Puts a compacted copy in the place of the data file.
 enum InPlaceCompaction {
+    /// How the new file is sealed.
+    enum Sealing {
+        /// As the old one.
+        case same
+        /// With another cipher, or not at all. The store must be closed then: it goes on with its own.
+        case changed(to: (any StoreSealer)?)
+    }
+
     /// Forgets the contents of deleted samples and puts a compacted file in place, on the writing thread.
-    static func run(in core: StoreCore) throws {
+    static func run(in core: StoreCore, sealing: Sealing = .same) throws {
         try core.onWriter {
             try core.notices.holding {
                 try Upkeep.forgetDeletedContents(in: core)
-                try compactInPlace(in: core)
+                try compactInPlace(in: core, sealing)
                 try scrubJournal(in: core)
             }
         }
@@ -35,35 +43,42 @@ enum InPlaceCompaction {
 
     /// Runs on the writing thread. Holds the old file's write lock from before the copy until the old file is marked as
     /// retired, so no commit is lost.
-    private static func compactInPlace(in core: StoreCore) throws {
+    private static func compactInPlace(in core: StoreCore, _ sealing: Sealing) throws {
         _ = try Following.presentFile(in: core)
         try core.following.withLock { _ in
             let old = try core.usableFile()
             let replacement = FileReplacement(of: core)
-            try retire(old, replacement, in: core)
+            try retire(old, replacement, in: core, sealing)
             core.options.limits.atReplacement?(.retired)
             let new = try core.registry.moving(core) {
                 try replacement.finish(old.data) { core.options.limits.atReplacement?($0) }
-                return try openReplacement(in: core)
+                return try openReplacement(in: core, sealing)
             }
             core.state.withLock { $0.file = new }
         }
     }
 
     /// Creates the successor of a file, and marks the file as retired.
-    private static func retire(_ old: OpenFile, _ replacement: FileReplacement, in core: StoreCore) throws {
+    private static func retire(
+        _ old: OpenFile, _ replacement: FileReplacement, in core: StoreCore, _ sealing: Sealing
+    ) throws {
         var lmdb = try core.beginWrite(old)
         let isRetired = try old.isRetired(in: lmdb)
         guard !isRetired, old.isInPlace(core.path) else {
             throw StoreError(.busy, path: core.path, "Another process has just replaced the file")
         }
-        let journal = try old.journal(of: lmdb.view, transaction: lmdb.id - 1, isWriting: true)
         let made = try UnfinishedFolder(in: core.path)
         defer { made.remove() }
         do {
-            try old.environment.copy(toFolder: made.path, compacting: true)
-            try StoreCopy.settle(
-                made.path, compacting: true, keepsPlace: true, journal, of: old.tables, core.options.limits)
+            switch sealing {
+            case .same:
+                let journal = try old.journal(of: lmdb.view, transaction: lmdb.id - 1, isWriting: true)
+                try old.environment.copy(toFolder: made.path, compacting: true)
+                try StoreCopy.settle(
+                    made.path, compacting: true, keepsPlace: true, journal, of: old.tables, core.options.limits)
+            case .changed(let sealer):
+                try core.read { try StoreCopy.reseal($0.snapshot, of: core, into: made.path, sealer, keepsPlace: true) }
+            }
         } catch {
             throw StoreError.retold(StoreError.ofCopy(error, store: core.path), of: core.path)
         }
@@ -85,9 +100,10 @@ enum InPlaceCompaction {
         }
     }
 
-    private static func openReplacement(in core: StoreCore) throws -> OpenFile {
+    private static func openReplacement(in core: StoreCore, _ sealing: Sealing) throws -> OpenFile {
         var options = core.options
         options.limits.ignoresPlace = true
+        if case .changed(let sealer) = sealing { options.sealer = sealer }
         return try FileOpener(folder: core.path, options: options, notices: core.notices).open()
     }
 }

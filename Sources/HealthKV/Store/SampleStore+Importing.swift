@@ -56,9 +56,13 @@ extension SampleStore {
 }
 
 extension HistoryRun {
-    /// Begins an import into a store.
-    package convenience init(in store: SampleStore) throws {
-        self.init(firstCommit: try store.blockingRead { $0.context.lastCommit } + 1)
+    /// Begins an import into a store, or goes on with one of which some batches are stored.
+    package convenience init(in store: SampleStore, job: String?) throws {
+        let firstCommit = try store.blockingRead { txn in
+            let known = try job.flatMap { try ImportJob.find($0, in: txn.snapshot)?.firstCommit } ?? 0
+            return known > 0 ? known : txn.context.lastCommit + 1
+        }
+        self.init(firstCommit: firstCommit)
     }
 }
 

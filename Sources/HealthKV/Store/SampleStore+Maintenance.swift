@@ -132,6 +132,42 @@ extension SampleStore {
         try StoreCopy.reseal(core, to: folder, sealer, progress)
     }
 
+    /// Puts a copy under another key in the place of a store: it seals a store for the first time, changes its key, or
+    /// opens it. The store stays the same for its peers, and contents of deleted samples are forgotten, as by
+    /// ``compactInPlace()``. No handle of this process may have it open; other processes cannot go on with theirs.
+    ///
+    /// ```swift
+    /// try SampleStore.reseal(at: folder, from: nil, to: sealer)
+    /// ```
+    ///
+    /// Keep both keys until this returns: if the process ends before, the store opens with one of them. The disk must
+    /// have room for the copy, and may keep the bytes of the old file until it reuses them.
+    ///
+    /// - Parameters:
+    ///   - folder: The folder of the store.
+    ///   - old: The cipher of the store; `nil` if it is not sealed.
+    ///   - new: The cipher that it gets; `nil` for a store that everybody can read.
+    public static func reseal(at folder: String, from old: (any StoreSealer)?, to new: (any StoreSealer)?) throws {
+        try reseal(at: folder, from: old, to: new, EngineLimits())
+    }
+
+    static func reseal(
+        at folder: String, from old: (any StoreSealer)?, to new: (any StoreSealer)?, _ limits: EngineLimits
+    ) throws {
+        var options = Options()
+        (options.createIfMissing, options.maintainsWhenIdle, options.isExcludedFromBackup) = (false, false, nil)
+        (options.sealer, options.limits) = (old, limits)
+        let store = try open(at: folder, options: options)
+        do {
+            try store.core.registry.refuseOtherHandles(store.core)
+            try InPlaceCompaction.run(in: store.core, sealing: .changed(to: new))
+        } catch {
+            try? store.close()
+            throw error
+        }
+        try store.close()
+    }
+
     /// Releases every lock and closes the file. Systems demand this of a process that they may stop for a long time
     /// while others run: iOS ends an app that is suspended while it holds a lock in a shared container.
     ///

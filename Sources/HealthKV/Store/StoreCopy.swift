@@ -18,13 +18,19 @@ enum StoreCopy {
         _ core: StoreCore, to folder: String, _ sealer: (any StoreSealer)?, _ progress: ((Int) -> Bool)?
     ) throws {
         try inPartialFolder(of: core, to: folder) { partial in
-            try core.read { source in
-                try write(source.snapshot, of: core, into: partial, sealer, progress)
-                try settle(
-                    partial, compacting: true, JournaledCommits(transaction: 0), of: source.snapshot.tables,
-                    core.options.limits)
-            }
+            try core.read { try reseal($0.snapshot, of: core, into: partial, sealer, progress) }
         }
+    }
+
+    /// Copies a snapshot to a new file in a folder, sealed by another cipher than its own, or not at all.
+    static func reseal(
+        _ snapshot: borrowing Snapshot, of core: StoreCore, into folder: String, _ sealer: (any StoreSealer)?,
+        keepsPlace: Bool = false, _ progress: ((Int) -> Bool)? = nil
+    ) throws {
+        try write(snapshot, of: core, into: folder, sealer, progress)
+        try settle(
+            folder, compacting: true, keepsPlace: keepsPlace, JournaledCommits(transaction: 0), of: snapshot.tables,
+            core.options.limits)
     }
 
     /// Writes all that a snapshot shows into a new file, which the next commit makes durable.

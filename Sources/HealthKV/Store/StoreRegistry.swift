@@ -132,6 +132,14 @@ final class StoreRegistry: Sendable {
         }
     }
 
+    /// Throws if a store has other handles in this process.
+    func refuseOtherHandles(_ core: StoreCore) throws(StoreError) {
+        let users = entries.withLock { $0.first { $0.core === core }?.users ?? 1 }
+        guard users == 1 else {
+            throw StoreError(.busy, path: core.path, "The store is open in this process: close it first")
+        }
+    }
+
     /// Releases one use of a store. The last one closes it.
     func release(_ core: StoreCore) throws {
         guard core.identity.withLock({ $0 }) != nil else { return core.shutDown() }

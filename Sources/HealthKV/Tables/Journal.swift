@@ -13,7 +13,7 @@ import LMDB
 /// journal is empty without being touched: its file is written over from the beginning.
 enum Journal {
     /// The size of the fields before the changes of a frame.
-    private static let head = 40
+    static let head = 40
     /// More commits than this are never in the journal: the number bounds what a damaged frame can ask for.
     private static let commitLimit: UInt64 = 1 << 20
 
@@ -121,12 +121,15 @@ enum Journal {
     }
 
     /// Lays the frames that follow over a layer.
+    ///
+    /// - Parameter isSound: whether a record may be laid. The first frame with one that may not ends it.
     private static func layFrames(
         after found: inout JournaledCommits, over layer: RecordLayer, _ file: JournalFile, _ view: View,
-        _ tables: OpenTables
+        _ tables: OpenTables, isSound: ((TableCode, [UInt8], [UInt8]) -> Bool)? = nil
     ) throws {
         try layer.together { () throws in
             while goesOn(found, in: file), let frame = frame(after: found, in: file) {
+                if let isSound, try !isWhole(frame, isSound) { return }
                 try lay(frame, over: layer, view, tables)
                 found = journal(after: found, frame, layer)
             }
@@ -137,8 +140,10 @@ enum Journal {
     ///
     /// - Parameter followsTables: whether the header in the tables is the one that the journal follows. Otherwise that
     ///   header is lost, and the first frame tells which one it was.
+    /// - Parameter isSound: whether a value may become that of a key. A commit with one that may not is damaged.
     static func readableCommits(
-        in view: View, _ tables: OpenTables, _ file: JournalFile, transaction: Int, followsTables: Bool
+        in view: View, _ tables: OpenTables, _ file: JournalFile, transaction: Int, followsTables: Bool,
+        isSound: (TableCode, [UInt8], [UInt8]) -> Bool
     ) throws -> (commits: JournaledCommits, lost: Int) {
         var found = JournaledCommits(transaction: transaction)
         let header = try StoreHeader.read(view, tables).commit
@@ -150,7 +155,9 @@ enum Journal {
             guard first > header, first < 1 << 62 else { return (found, 0) }
             (found.folded, found.last) = (first - 1, first - 1)
         }
-        try layFrames(after: &found, over: RecordLayer(), file, view, tables)
+        try withoutActuallyEscaping(isSound) { isSound in
+            try layFrames(after: &found, over: RecordLayer(), file, view, tables, isSound: isSound)
+        }
         if isOfOthers(found, file) { return (found, 0) }
         let last = lastCommit(in: file, from: found.offset, above: found.last, over: found.base)
         return (found, Int((last ?? found.last) - found.last))
@@ -237,6 +244,21 @@ enum Journal {
 
     /// Lays the changes of a frame over what the commits before it wrote.
     private static func lay(_ frame: [UInt8], over layer: RecordLayer, _ view: View, _ tables: OpenTables) throws {
+        try forEachRecord(in: frame) { code, key, value in
+            if let value {
+                layer.put(tables[code], key: key, value: value)
+            } else {
+                let isInTable = try view.getBeneath(tables[code], key) != nil
+                layer.remove(tables[code], key: key, isInTable: isInTable)
+            }
+        }
+    }
+
+    /// Calls `body` with the table, key and value of each record that a frame changes; without a value for one that it
+    /// removes.
+    private static func forEachRecord(
+        in frame: [UInt8], _ body: (TableCode, RawSpan, RawSpan?) throws -> Void
+    ) throws {
         var record = RecordReader(fields: frame.rawBytes)
         _ = try record.readSpan(head)
         while !record.isAtEnd {
@@ -247,13 +269,29 @@ enum Journal {
             let valueCount = try record.read(UInt32.self)
             guard keyCount >= 1, keyCount <= 511 else { throw FormatError(.invalid, "journal") }
             let key = try record.readSpan(keyCount)
-            if valueCount == .max {
-                let isInTable = try view.getBeneath(tables[code], key) != nil
-                layer.remove(tables[code], key: key, isInTable: isInTable)
-            } else {
-                layer.put(tables[code], key: key, value: try record.readSpan(Int(valueCount)))
-            }
+            try body(code, key, valueCount == .max ? nil : try record.readSpan(Int(valueCount)))
         }
+    }
+
+    private static func isWhole(
+        _ frame: [UInt8], _ isSound: (TableCode, [UInt8], [UInt8]) -> Bool
+    ) throws -> Bool {
+        var isWhole = true
+        try forEachRecord(in: frame) { code, key, value in
+            if let value, !isSound(code, key.copied(), value.copied()) { isWhole = false }
+        }
+        return isWhole
+    }
+
+    /// Returns the identity of the store that the first frame names; `nil` if none is whole.
+    static func storeID(in file: JournalFile) -> SampleID? {
+        guard let frame = frame(at: 0, in: file) else { return nil }
+        var id: SampleID?
+        try? forEachRecord(in: frame) { code, key, value in
+            guard code == .meta, key.isEqual(to: StoreHeader.key), let value else { return }
+            id = try StoreHeader(value).storeID
+        }
+        return id
     }
 
     /// Moves the records of the journal into the tables, in a transaction that belongs to no open store and has changed

@@ -25,13 +25,17 @@ final class ReadContext {
     /// Takes the notices of reads; `nil` where no app reads.
     var notices: NoticeBoard?
     /// The state of the read; `nil` in a writer.
-    var ticket: ReadTicket?
+    var ticket: ReadTicket? {
+        get { givenTicket }
+        set { givenTicket = newValue }
+    }
     /// Notes what the read touches, if anybody wants to know.
     var trace: ReadTrace? {
         get { givenTrace }
         set { givenTrace = newValue }
     }
     // Private, so that the compiler sees all accesses and need not check each of them.
+    private var givenTicket: ReadTicket?
     private var givenTrace: ReadTrace?
     private var givenOpened: OpenedValues?
     /// The positions of the rows of large commits; `nil` in a writer, whose changes may be undone.

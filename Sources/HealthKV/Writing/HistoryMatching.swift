@@ -276,9 +276,14 @@ struct HistoryMatching {
     /// Notes that a row is a stored sample, or a later version of one.
     private mutating func note(_ row: Int, _ found: FoundRow) {
         if !near.isEmpty { claimed[found.row.id] = batch.values[row].bitPattern }
-        if hasNames { taken.insert(found.row.id) }
+        if hasNames { take(found.row.id, by: row) }
         guard !batch.extras.isEmpty, let group = batch.extras[row]?.group, groups[group] == nil else { return }
         groups[group] = found.row.rare?.group
+    }
+
+    private mutating func take(_ id: SampleID, by row: Int) {
+        taken.insert(id)
+        if isNamed(row) { knowledge.named.insert(id) }
     }
 
     /// The stored samples that a row may be.
@@ -321,7 +326,7 @@ struct HistoryMatching {
 
     /// Decides what a row is that an app gave a name, and that is no stored sample as it is.
     private mutating func decideNamed(_ row: Int, in snapshot: Snapshot) throws {
-        let open = namesakes[row]?.filter { !taken.contains($0.row.id) } ?? []
+        let open = namesakes[row]?.filter { !taken.contains($0.row.id) && !knowledge.named.contains($0.row.id) } ?? []
         if open.count == 1, let found = open.first?.row {
             if !DerivedID.isDerived(found.id) {
                 // The peer that exported the file tells itself what became of the sample.

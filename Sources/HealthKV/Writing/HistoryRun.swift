@@ -27,6 +27,8 @@ struct HistoryKnowledge: Sendable {
     var replaced: Set<SampleID> = []
     /// The samples from before the import that it made members of groups.
     var joined: Set<SampleID> = []
+    /// The samples that rows with a name are: a later row of that name is another sample.
+    var named: Set<SampleID> = []
     /// The samples without a name that rows with a name are.
     var lent: Set<SampleID> = []
 }

@@ -373,4 +373,17 @@ struct DamagedExportTests {
             #expect(values.count <= 10, "\(note)")
         }
     }
+
+    @Test("A file of comments without an end is read in one go, and what stands between them is found")
+    func endlessComments() throws {
+        let broken = (0..<20_000).map { number in
+            " <Record type=\"HKQuantityTypeIdentifierStepCount\" value=\"\(number)\"><!--"
+        }
+        let began = ContinuousClock.now
+        let report = try bench.take(broken + [Export.weight("70", day: 2)])
+        #expect(report.inserted == 1 && report.quarantined > 0)
+        // Each of them looked for its end in all that followed: over 10 s on a machine without other work.
+        #expect(ContinuousClock.now - began < .seconds(8))
+    }
+
 }

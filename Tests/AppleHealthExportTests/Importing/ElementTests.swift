@@ -272,6 +272,22 @@ struct ElementTests {
         }
     }
 
+    @Test("An event of a workout at an impossible time ends no import")
+    func impossibleEvent() throws {
+        for (date, duration) in [
+            ("2293-01-01 00:00:00 +0000", "99999999"), (Export.date(1, "08:10:00"), "99999999999"),
+        ] {
+            let element =
+                " <Workout workoutActivityType=\"HKWorkoutActivityTypeRunning\" sourceName=\"Watch\" "
+                + "startDate=\"\(Export.date(1, "08:00:00"))\" endDate=\"\(Export.date(1, "08:40:00"))\">\n"
+                + "  <WorkoutEvent type=\"HKWorkoutEventTypePause\" date=\"\(date)\" duration=\"\(duration)\" "
+                + "durationUnit=\"s\"/>\n </Workout>"
+            let report = try bench.take([element])
+            #expect(report.inserted + report.unchanged == 1 && report.read == 1)
+        }
+        #expect(try bench.store.check().isClean)
+    }
+
     @Test("A workout has its duration, totals, events and parts", arguments: [true, false])
     func workout(isNew: Bool) throws {
         let dates = "startDate=\"\(Export.date(1, "08:00:00"))\" endDate=\"\(Export.date(1, "08:40:00"))\""

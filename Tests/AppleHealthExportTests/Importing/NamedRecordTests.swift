@@ -83,11 +83,45 @@ struct NamedRecordTests {
                 "HKQuantityTypeIdentifierBodyMass", "\(60 + number % 40).\(number % 997)", "kg",
                 Export.date(1 + number % 28, "08:00:00"), metadata: [("note", "\(number)")])
         }
-        for _ in 0..<2 {
-            try bench.take([new] + between + [old])
-            #expect(try values() == [100, 150])
+        for file in [[new] + between + [old], [old] + between + [new]] {
+            for _ in 0..<2 {
+                try bench.take(file)
+                #expect(try values() == [100, 150])
+            }
         }
         #expect(try bench.store.check().isClean)
+    }
+
+    @Test(
+        "A named record in the last batch of a file is a sample of its own, whichever batch brought the first",
+        arguments: [true, false])
+    func lastBatch(isKnown: Bool) throws {
+        let (old, new) = (Self.energy("100", "A"), Self.energy("150", "A", written: 14))
+        if isKnown { try bench.take([old]) }
+        let between = (0..<3 * HistoryBatcher.batchRows / 5).map { number in
+            Export.record(
+                "HKQuantityTypeIdentifierBodyMass", "\(60 + number % 40).\(number % 997)", "kg",
+                Export.date(1 + number % 28, "08:00:00"), metadata: [("note", "\(number)")])
+        }
+        if !isKnown {
+            // An import that was killed behind its first batch goes on.
+            let text = Export.document([old] + between + [new])
+            let path = try bench.file("killed.xml", Array(text.utf8))
+            struct Stop: Error {}
+            #expect(throws: Stop.self) {
+                try HealthImport().run(path, into: bench.store) { _ in
+                } progress: { _ in
+                    if try bench.store.read({ try $0.count() }) > 0 { throw Stop() }
+                }
+            }
+            try HealthImport().run(path, into: bench.store)
+            #expect(try values() == [100, 150])
+            return
+        }
+        try bench.take([old] + between + [new])
+        #expect(try values() == [100, 150])
+        #expect(try bench.take([old] + between + [new]).inserted == 0)
+        #expect(try values() == [100, 150])
     }
 
     @Test("Equal records are as many samples as they have names")

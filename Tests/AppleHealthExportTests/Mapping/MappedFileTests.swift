@@ -18,6 +18,31 @@ import Testing
         #expect(try MappedText(quoted, "time,kg\n2024-05-31T08:00:00Z,\"72,45\"\n").records.map(\.value) == [72.45])
     }
 
+    @Test("Two readings of one minute are two groups, and the same two when the file is read again")
+    func readingsOfOneMinute() throws {
+        let map = try MappedText.map(
+            #"""
+            {"zone": "UTC", "start": {"column": "time", "format": "iso8601"}, "source": "Cuff", "group": true,
+             "samples": [{"type": "bloodPressureSystolic", "value": {"column": "high"}, "unit": "mmHg"},
+                         {"type": "bloodPressureDiastolic", "value": {"column": "low"}, "unit": "mmHg"}]}
+            """#)
+        let text = "time,high,low\n2024-05-31T08:00:00Z,120,80\n2024-05-31T08:00:00Z,130,85\n"
+        let read = try MappedText(map, text)
+        let groups = read.records.map(\.group)
+        #expect(groups[0] == groups[1] && groups[2] == groups[3] && groups[0] != groups[2])
+        #expect(try MappedText(map, text).records.map(\.group) == groups)
+        // One reading alone is in the group that it always had.
+        let first = try MappedText(map, text.split(separator: "\n").prefix(2).joined(separator: "\n") + "\n")
+        #expect(first.records.map(\.group) == Array(groups.prefix(2)))
+    }
+
+    @Test("A duration beyond all times is refused, and makes no sample without an end")
+    func endlessDuration() throws {
+        let map = try MappedText.weights(#""end": {"duration": {"column": "seconds", "unit": "s"}}"#)
+        let read = try MappedText(map, "time,kg,seconds\n2250-01-01T00:00:00Z,72,4000000000\n")
+        #expect(read.records.isEmpty && read.quarantined.count == 1, "\(read.items)")
+    }
+
     @Test("The example of docs/IMPORT-MAPS.md gives the samples that it says")
     func example() throws {
         let map = try MappedText.map(

@@ -248,6 +248,58 @@ extension TestCipher: StoreSealer {}
         try last.close()
     }
 
+    @Test(
+        "A store is sealed, gets another key and is opened in its place, and stays the same", arguments: [true, false])
+    func resealedInPlace(journal: Bool) throws {
+        let path = folder.inner("store")
+        var store = try SampleStore.open(at: path, options: options(sealer: nil, journal: journal))
+        try fill(store)
+        let (digest, info) = (try store.digest(), try store.info())
+        let token = try store.read { $0.currentToken }
+        expectError(.busy) { try SampleStore.reseal(at: path, from: nil, to: sealer) }
+        try store.close()
+        for (from, to) in [(nil, 1), (1, 2), (2, nil)] as [(UInt64?, UInt64?)] {
+            let (old, new) = (from.map { TestCipher(key: $0) }, to.map { TestCipher(key: $0) })
+            expectError(.wrongKey) { try SampleStore.reseal(at: path, from: TestCipher(key: 9), to: new) }
+            try SampleStore.reseal(at: path, from: old, to: new)
+            expectError(.wrongKey) { try SampleStore.open(at: path, options: options(sealer: old)) }
+            #expect(try holdsWord(path) == (new == nil))
+            store = try SampleStore.open(at: path, options: options(sealer: new, journal: journal))
+            #expect(try store.digest() == digest)
+            try store.expectClean()
+            let now = try store.info()
+            #expect(now.isSealed == (new != nil) && now.storeID == info.storeID && now.epoch == info.epoch)
+            #expect(now.replica == info.replica)
+            // The feed goes on.
+            _ = try store.read { try $0.changes(since: token) }
+            try store.save(Sample(.bodyMass, 60, .kilogram, at: .day(200)))
+            try store.write { txn in
+                for sample in try txn.samples(of: .bodyMass, from: .day(199)) { _ = try txn.purge(id: sample.id) }
+            }
+            try store.close()
+        }
+    }
+
+    @Test("A process that ends while it gives a store another key leaves it whole", arguments: ReplacementStep.allCases)
+    func killedWhileResealing(step: ReplacementStep) async throws {
+        let path = folder.inner("store")
+        var store = try SampleStore.open(at: path, options: options())
+        try fill(store)
+        let digest = try store.digest()
+        try store.close()
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, step = step.rawValue as Int] in
+            var limits = EngineLimits()
+            limits.atReplacement = { if $0.rawValue == step { kill(getpid(), SIGKILL) } }
+            try SampleStore.reseal(at: path, from: TestCipher(key: 1), to: TestCipher(key: 2), limits)
+        }
+        let (known, other): (UInt64, UInt64) = step == .copied || step == .prepared ? (1, 2) : (2, 1)
+        expectError(.wrongKey) { try SampleStore.open(at: path, options: options(sealer: TestCipher(key: other))) }
+        store = try SampleStore.open(at: path, options: options(sealer: TestCipher(key: known)))
+        #expect(try store.digest() == digest)
+        try store.expectClean()
+        try store.close()
+    }
+
     @Test("A sealer that fails stores nothing, and its error names no value")
     func failingSealer() throws {
         struct Broken: StoreSealer {

@@ -119,7 +119,8 @@ enum CheckVerb: Verb {
             try Listing.print(shape, arguments, console) { listing in
                 for finding in findings.list { try listing.append(finding) }
                 return [
-                    .init("clean", .bool(count == 0)), .init("omitted", .count(findings.omitted)),
+                    .init("clean", .bool(count == 0 && findings.isComplete)),
+                    .init("omitted", .count(findings.omitted)),
                     .init("samples", .optional(findings.samples)),
                     .init("unexamined", .array(findings.unexamined.map { .string($0) })),
                     .init("stopped_at", .optional(findings.stoppedAt?.rawValue)),

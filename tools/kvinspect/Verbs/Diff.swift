@@ -52,20 +52,22 @@ enum DiffVerb: Verb {
                 var printer = DifferencePrinter(
                     limit: limit, zone: zone, showsValues: arguments.flag("show-values"))
                 defer { count = printer.count }
-                if let other {
-                    try one.read { a in
-                        try other.read { b in
-                            let samples = try (a.count(), b.count())
-                            progress.total = samples.0 + samples.1
-                            let merge = StoreMerge(type: type, range: range, progress: progress)
-                            if range == .all { try merge.compareSettings(a, b) { try printer.print($0, to: &listing) } }
-                            if arguments.flag("content") {
-                                try merge.compareContent(a, b) { try printer.print($0, to: &listing) }
-                            } else {
-                                try merge.compareSamples(a, b) { try printer.print($0, to: &listing) }
-                            }
-                        }
+                func compare(_ a: borrowing ReadTransaction, _ b: borrowing ReadTransaction) throws {
+                    let samples = try (a.count(), b.count())
+                    progress.total = samples.0 + samples.1
+                    let merge = StoreMerge(type: type, range: range, progress: progress)
+                    if range == .all { try merge.compareSettings(a, b) { try printer.print($0, to: &listing) } }
+                    if arguments.flag("content") {
+                        try merge.compareContent(a, b) { try printer.print($0, to: &listing) }
+                    } else {
+                        try merge.compareSamples(a, b) { try printer.print($0, to: &listing) }
                     }
+                }
+                if let other {
+                    try one.read { a in try other.read { b in try compare(a, b) } }
+                } else {
+                    // It is read nevertheless, and may be damaged.
+                    try one.read { a in try compare(a, a) }
                 }
                 isWhole = true
                 return printer.count.fields

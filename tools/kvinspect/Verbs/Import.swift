@@ -220,6 +220,7 @@ final class QuarantineFile {
         }
         var writer = JSONWriter()
         let text = String(validating: part.bytes, as: UTF8.self)
+        let digits = Array("0123456789abcdef".utf8)
         writer.value(
             .object([
                 .init("offset", .count(part.offset)), .init("line", .optional(part.line)),
@@ -227,7 +228,10 @@ final class QuarantineFile {
                 text.map { .init("bytes", .string($0)) }
                     ?? .init(
                         "hex",
-                        .string(part.bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())),
+                        .string(
+                            String(
+                                decoding: part.bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
+                                as: UTF8.self))),
             ]))
         lines += writer.bytes
         lines.append(0x0A)

@@ -175,6 +175,7 @@ extension StatsVerb {
         guard query.type.aggregation == .cumulative else {
             throw UsageError("--shares are of types that are summed up; \(query.type) is not", verb: description)
         }
+        if arguments.flag("fill") { throw UsageError("--shares and --fill exclude each other", verb: description) }
         var query = query
         query.fillsEmptyBuckets = true
         let parts = try transaction.statisticsBySource(query, competing: true).sorted { $0.key < $1.key }
