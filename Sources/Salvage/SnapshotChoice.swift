@@ -76,7 +76,11 @@ struct SnapshotChoice {
     private func isBetter(_ other: TreeSurvey, than present: TreeSurvey) -> Bool {
         // What a readable list of free pages leaves over is exact. A page of table names of an older state may lead to
         // the present header, because its page was used again, and to older pages beside it.
-        if present.knowsFreePages, !present.holes.isEmpty, !other.isWhole { return false }
+        if present.knowsFreePages, !present.holes.isEmpty, !other.isWhole,
+            present.walk.listsAsFree(other.meta.main.root)
+        {
+            return false
+        }
         // The state of a sound meta page has happened, even if not one of its trees can be read.
         if hasMeta, present.facts == nil, other.meta.transaction < present.meta.transaction { return false }
         if let facts = present.facts, facts.transaction == present.meta.transaction,

@@ -227,7 +227,7 @@ struct ExportReader {
         let isCorrelation = bytes.matches(ExportReader.correlationStart, at: start)
         guard let end = end(bytes, ofBrokenAt: start, isOutside: isCorrelation) else { return nil }
         let whole = bytes.copied(start..<tagEnd - 2) + bytes.copied(tagEnd - 1..<end)
-        guard case .element = scanner.step(whole.span, at: 0) else {
+        guard case .element = scanner.step(whole.span, at: 0, isCopy: true) else {
             // What follows belongs to something else, and the tag is complete.
             guard case .element = scanner.step(bytes, at: start) else { return tagEnd }
             try take(bytes, &sink, quarantine)
@@ -839,7 +839,7 @@ struct ExportReader {
     /// more is broken than the tag.
     private mutating func restored(_ bytes: borrowing Span<UInt8>, _ element: ExportElement) -> [UInt8]? {
         guard let text = ElementMender.rewritten(element, bytes) else { return nil }
-        guard case .element = scanner.step(text.span, at: 0) else { return nil }
+        guard case .element = scanner.step(text.span, at: 0, isCopy: true) else { return nil }
         let end = scanner.element.range.upperBound
         return text.span.skippingSpace(from: end) == text.count ? text : nil
     }

@@ -29,7 +29,7 @@ final class HistoryWriter: Sendable {
         self.store = store
         self.job = isDryRun ? nil : job
         self.isDryRun = isDryRun
-        run = try HistoryRun(in: store, job: job)
+        run = try HistoryRun(in: store, job: isDryRun ? nil : job)
         let left = try job.map { try store.importPosition(of: $0) } ?? 0
         state = Mutex(State(left: isDryRun ? 0 : left))
     }

@@ -49,15 +49,9 @@ struct ElementScanner {
     private var open: [Range<Int>] = []
     /// The ends of comments, instructions and sections that do not follow in the bytes at hand, with the place from
     /// where on that is known: broken bytes ask for them again and again.
-    private var missing: [MissingEnd: Int] = [:]
-
-    /// An end, and how many bytes were searched: mended copies of elements are read between those of the file.
-    private struct MissingEnd: Hashable {
-        let end: [UInt8]
-        let byteCount: Int
-    }
-
-    private static let mostMissing = 4_096
+    private var missing: [[UInt8]: Int] = [:]
+    /// Whether the bytes at hand are a mended copy of an element, of which that says nothing.
+    private var isCopy = false
 
     private static let commentStart = Array("<!--".utf8)
     private static let commentEnd = Array("-->".utf8)
@@ -75,16 +69,17 @@ struct ElementScanner {
 
     /// Returns the place of the end of a comment, an instruction or a section; `nil` if none follows.
     private mutating func place(of end: [UInt8], in bytes: borrowing Span<UInt8>, from start: Int) -> Int? {
-        let asked = MissingEnd(end: end, byteCount: bytes.count)
-        if let known = missing[asked], known <= start { return nil }
+        if !isCopy, let known = missing[end], known <= start { return nil }
         if let place = bytes.firstPlace(of: end, from: start) { return place }
-        if missing.count >= ElementScanner.mostMissing { missing = [:] }
-        missing[asked] = start
+        if !isCopy { missing[end] = start }
         return nil
     }
 
     /// Reads the element that begins at a place, which holds `<`.
-    mutating func step(_ bytes: borrowing Span<UInt8>, at start: Int) -> Step {
+    ///
+    /// - Parameter isCopy: whether the bytes are others than those that were begun with.
+    mutating func step(_ bytes: borrowing Span<UInt8>, at start: Int, isCopy: Bool = false) -> Step {
+        self.isCopy = isCopy
         element.removeAll()
         open.removeAll(keepingCapacity: true)
         switch tag(bytes, at: start, depth: 0) {

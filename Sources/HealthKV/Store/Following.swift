@@ -56,7 +56,8 @@ enum Following {
     /// Returns `true` if the error means that the store cannot continue with the contents of the folder. Other
     /// failures, such as lack of memory, may pass.
     private static func isLasting(_ error: StoreError) -> Bool {
-        [.replaced, .noStore, .notAStore, .damaged, .newerFormat, .olderFormat, .unsafeFolder].contains(error.code)
+        [.replaced, .noStore, .notAStore, .damaged, .newerFormat, .olderFormat, .unsafeFolder, .wrongKey]
+            .contains(error.code)
     }
 
     /// Returns the file that is in the folder now, for operations that need no transaction.

@@ -41,6 +41,15 @@ extension ImportJob {
         return try ImportJob(span, key: key)
     }
 
+    /// Returns the commits between the first and the last of the batches that are in the store; `nil` if they are not
+    /// known.
+    static func commits(of name: String, in snapshot: Snapshot) throws -> ClosedRange<UInt64>? {
+        let key = ImportJob.key(name, snapshot.header.hashKey)
+        guard let span = try snapshot.view.get(snapshot.tables[.upkeep], key) else { return nil }
+        let (first, last) = (try ImportJob(span, key: key).firstCommit, StoredValue.commit(head: span))
+        return first > 0 && first <= last ? first...last : nil
+    }
+
     static func position(of name: String, in snapshot: Snapshot) throws -> Int {
         try find(name, in: snapshot)?.position ?? 0
     }

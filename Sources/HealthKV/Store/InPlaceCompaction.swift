@@ -17,6 +17,11 @@ enum InPlaceCompaction {
         try core.onWriter {
             try core.notices.holding {
                 try Upkeep.forgetDeletedContents(in: core)
+                if case .changed = sealing {
+                    // What the journal holds must not outlive its key, also if the process ends on the way.
+                    try Upkeep.moveJournal(in: core)
+                    try scrubJournal(in: core)
+                }
                 try compactInPlace(in: core, sealing)
                 try scrubJournal(in: core)
             }
@@ -70,14 +75,19 @@ enum InPlaceCompaction {
         let made = try UnfinishedFolder(in: core.path)
         defer { made.remove() }
         do {
+            let journal = try old.journal(of: lmdb.view, transaction: lmdb.id - 1, isWriting: true)
             switch sealing {
             case .same:
-                let journal = try old.journal(of: lmdb.view, transaction: lmdb.id - 1, isWriting: true)
                 try old.environment.copy(toFolder: made.path, compacting: true)
                 try StoreCopy.settle(
                     made.path, compacting: true, keepsPlace: true, journal, of: old.tables, core.options.limits)
             case .changed(let sealer):
-                try core.read { try StoreCopy.reseal($0.snapshot, of: core, into: made.path, sealer, keepsPlace: true) }
+                // Not as a read of the store, which would follow another file.
+                var reader = try core.begin(old)
+                reader.layer = journal.layer
+                let context = try core.makeContext(of: reader, old, journal, verified: nil)
+                let source = ReadTransaction(reader, context: context)
+                try StoreCopy.reseal(source.snapshot, of: core, into: made.path, sealer, keepsPlace: true)
             }
         } catch {
             throw StoreError.retold(StoreError.ofCopy(error, store: core.path), of: core.path)

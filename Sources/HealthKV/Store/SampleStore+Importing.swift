@@ -58,11 +58,10 @@ extension SampleStore {
 extension HistoryRun {
     /// Begins an import into a store, or goes on with one of which some batches are stored.
     package convenience init(in store: SampleStore, job: String?) throws {
-        let firstCommit = try store.blockingRead { txn in
-            let known = try job.flatMap { try ImportJob.find($0, in: txn.snapshot)?.firstCommit } ?? 0
-            return known > 0 ? known : txn.context.lastCommit + 1
+        let (last, earlier) = try store.blockingRead { txn in
+            (txn.context.lastCommit, try job.flatMap { try ImportJob.commits(of: $0, in: txn.snapshot) })
         }
-        self.init(firstCommit: firstCommit)
+        self.init(firstCommit: last + 1, earlier: earlier)
     }
 }
 

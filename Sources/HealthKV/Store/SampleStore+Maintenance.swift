@@ -159,7 +159,7 @@ extension SampleStore {
         (options.sealer, options.limits) = (old, limits)
         let store = try open(at: folder, options: options)
         do {
-            try store.core.registry.refuseOtherHandles(store.core)
+            try store.core.registry.claim(store.core)
             try InPlaceCompaction.run(in: store.core, sealing: .changed(to: new))
         } catch {
             try? store.close()

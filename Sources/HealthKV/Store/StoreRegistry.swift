@@ -8,6 +8,8 @@ final class StoreRegistry: Sendable {
     private struct Entry {
         let core: StoreCore
         var users: Int
+        /// Whether its only user gives it another key.
+        var isClaimed = false
     }
 
     /// Unordered, since few are open at a time. A suspended store holds no file open, so another file may have its
@@ -53,6 +55,9 @@ final class StoreRegistry: Sendable {
             if closing.withLock({ $0.contains { $0.hasFile(of: folder) } }) { return nil }
             let known = FileSystem.identity(of: StoreFiles.dataPath(in: folder))
             if let known, let index = StoreRegistry.index(of: known, in: folder, entries) {
+                guard !entries[index].isClaimed else {
+                    throw StoreError(.busy, path: folder, "The store is being given another key in this process")
+                }
                 try StoreRegistry.checkShareable(entries[index].core, folder, options)
                 entries[index].users += 1
                 return entries[index].core
@@ -132,11 +137,14 @@ final class StoreRegistry: Sendable {
         }
     }
 
-    /// Throws if a store has other handles in this process.
-    func refuseOtherHandles(_ core: StoreCore) throws(StoreError) {
-        let users = entries.withLock { $0.first { $0.core === core }?.users ?? 1 }
-        guard users == 1 else {
-            throw StoreError(.busy, path: core.path, "The store is open in this process: close it first")
+    /// Keeps other handles of this process away from a store until it is closed. Throws if it has any.
+    func claim(_ core: StoreCore) throws(StoreError) {
+        try entries.withLock { (entries) throws(StoreError) in
+            guard let index = entries.firstIndex(where: { $0.core === core }) else { return }
+            guard entries[index].users == 1 else {
+                throw StoreError(.busy, path: core.path, "The store is open in this process: close it first")
+            }
+            entries[index].isClaimed = true
         }
     }
 

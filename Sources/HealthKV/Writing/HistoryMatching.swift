@@ -27,7 +27,7 @@ struct HistoryMatching {
 
     private let batch: SampleBatch
     private let plan: ImportPlan
-    private let firstCommit: UInt64
+    private let run: HistoryRun
     private(set) var knowledge: HistoryKnowledge
     private var nameOfKind: [Int] = []
     /// The stored samples with the value of a row, as far as there are any.
@@ -60,7 +60,7 @@ struct HistoryMatching {
     init(_ batch: SampleBatch, _ plan: ImportPlan, _ run: HistoryRun) {
         self.batch = batch
         self.plan = plan
-        firstCommit = run.firstCommit
+        self.run = run
         knowledge = run.knowledge
         held = [Bool](repeating: false, count: batch.count)
         deleted = held
@@ -149,7 +149,7 @@ struct HistoryMatching {
     private func likeness(_ row: Int, _ stored: StoredRow, _ lane: Lane, in snapshot: Snapshot) throws -> Likeness {
         let kind = plan.kinds[Int(batch.kindOfRow[row])]
         let brought = batch.values[row]
-        if stored.commit >= firstCommit, DerivedID.isDerived(stored.id), !knowledge.joined.contains(stored.id) {
+        if run.isOwn(stored.commit), DerivedID.isDerived(stored.id), !knowledge.joined.contains(stored.id) {
             // It comes from the same file, which has one unit for each type.
             return Likeness(
                 stored.start == batch.starts[row] && stored.end == batch.ends[row] && stored.unit == kind.unit
@@ -269,7 +269,7 @@ struct HistoryMatching {
         note(row, found)
         if !batch.extras.isEmpty, batch.extras[row]?.group != nil, found.row.rare?.group == nil {
             ungrouped.append((row, found))
-            if found.row.commit < firstCommit { knowledge.joined.insert(found.row.id) }
+            if !run.isOwn(found.row.commit) { knowledge.joined.insert(found.row.id) }
         }
     }
 
@@ -333,7 +333,7 @@ struct HistoryMatching {
                 held[row] = true
                 return
             }
-            if found.commit < firstCommit {
+            if !run.isOwn(found.commit) {
                 note(row, open[0])
                 knowledge.replaced.insert(found.id)
                 versions[row] = found.id

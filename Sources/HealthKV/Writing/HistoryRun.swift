@@ -4,12 +4,18 @@ import LMDB
 
 /// One import of a file whose rows have no ids, over all its transactions.
 package final class HistoryRun: Sendable {
-    /// Rows that the store holds since this commit came from the file itself.
-    package let firstCommit: UInt64
+    /// The first commit of the import, or of the part that goes on with it.
+    private let firstCommit: UInt64
+    /// The commits of the part that was stored before, with those of others between them.
+    private let earlier: ClosedRange<UInt64>?
     private let state = Monitor(HistoryKnowledge())
 
-    /// - Parameter firstCommit: the first commit of the import.
-    package init(firstCommit: UInt64) { self.firstCommit = firstCommit }
+    package init(firstCommit: UInt64, earlier: ClosedRange<UInt64>? = nil) {
+        (self.firstCommit, self.earlier) = (firstCommit, earlier)
+    }
+
+    /// Whether rows of a commit came from the file itself.
+    func isOwn(_ commit: UInt64) -> Bool { commit >= firstCommit || earlier?.contains(commit) == true }
 
     /// What earlier transactions of the import learned; a transaction that fails leaves it as it was.
     var knowledge: HistoryKnowledge {

@@ -280,22 +280,62 @@ extension TestCipher: StoreSealer {}
         }
     }
 
-    @Test("A process that ends while it gives a store another key leaves it whole", arguments: ReplacementStep.allCases)
-    func killedWhileResealing(step: ReplacementStep) async throws {
+    @Test("While a store gets another key nobody of the process opens it, and damage in it is not sealed as sound")
+    func resealingAlone() throws {
         let path = folder.inner("store")
-        var store = try SampleStore.open(at: path, options: options())
+        let store = try SampleStore.open(at: path, options: options(sealer: nil, journal: false))
+        try fill(store)
+        try store.close()
+        let found = Monitor<[StoreError.Code?]>([])
+        var limits = EngineLimits()
+        limits.atReplacement = { step in
+            // Whoever opens a store during the last step waits for this thread.
+            guard step != .unlocked else { return }
+            for sealer in [nil, TestCipher(key: 1)] {
+                var options = SampleStore.Options()
+                options.sealer = sealer
+                do { try SampleStore.open(at: path, options: options).close() } catch {
+                    found.withLock { $0.append((error as? StoreError)?.code) }
+                }
+            }
+        }
+        try SampleStore.reseal(at: path, from: nil, to: sealer, limits)
+        #expect(found.withLock { $0.count == 6 && $0.allSatisfy { $0 == .busy } }, "\(found.withLock { $0 })")
+        try SampleStore.reseal(at: path, from: sealer, to: nil)
+        let url = URL(fileURLWithPath: path + "/data.mdb")
+        var bytes = try Data(contentsOf: url)
+        let place = try #require(bytes.range(of: Data("\(Self.word) 25".utf8)))
+        bytes[place.lowerBound] ^= 1
+        let handle = try FileHandle(forWritingTo: url)
+        try handle.write(contentsOf: bytes)
+        try handle.close()
+        expectError(.damaged) { try SampleStore.reseal(at: path, from: nil, to: sealer) }
+        #expect(try Data(contentsOf: url) == bytes || !SampleStore.check(at: path).isClean)
+    }
+
+    @Test(
+        "A process that ends while it gives a store another key leaves it whole", arguments: ReplacementStep.allCases,
+        [true, false])
+    func killedWhileResealing(step: ReplacementStep, isSealed: Bool) async throws {
+        let path = folder.inner("store")
+        let old = isSealed ? sealer : nil
+        var store = try SampleStore.open(at: path, options: options(sealer: old))
         try fill(store)
         let digest = try store.digest()
         try store.close()
-        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, step = step.rawValue as Int] in
+        await #expect(processExitsWith: .signal(SIGKILL)) {
+            [path = path as String, step = step.rawValue as Int, isSealed = isSealed as Bool] in
             var limits = EngineLimits()
             limits.atReplacement = { if $0.rawValue == step { kill(getpid(), SIGKILL) } }
-            try SampleStore.reseal(at: path, from: TestCipher(key: 1), to: TestCipher(key: 2), limits)
+            let old = isSealed ? TestCipher(key: 1) : nil
+            try SampleStore.reseal(at: path, from: old, to: TestCipher(key: 2), limits)
         }
-        let (known, other): (UInt64, UInt64) = step == .copied || step == .prepared ? (1, 2) : (2, 1)
-        expectError(.wrongKey) { try SampleStore.open(at: path, options: options(sealer: TestCipher(key: other))) }
-        store = try SampleStore.open(at: path, options: options(sealer: TestCipher(key: known)))
+        let new = TestCipher(key: 2)
+        let isOld = step == .copied || step == .prepared
+        expectError(.wrongKey) { try SampleStore.open(at: path, options: options(sealer: isOld ? new : old)) }
+        store = try SampleStore.open(at: path, options: options(sealer: isOld ? old : new))
         #expect(try store.digest() == digest)
+        #expect(try holdsWord(path) == (isOld && !isSealed))
         try store.expectClean()
         try store.close()
     }
