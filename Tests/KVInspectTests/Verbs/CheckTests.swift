@@ -100,6 +100,8 @@ struct CheckTests {
         #expect(counts["filtered_out"] as? Int == 2)
         let exact = try bench.run("check", "Y", "--format", "jsonl", "--show-values").lines()
         #expect(exact.compactMap { $0["from"] as? String }.allSatisfy { $0.contains("T") })
+        // A comparison with itself reads it, too.
+        #expect(try bench.run("diff", "Y", "Y").code == 2)
     }
 
     @Test("Damage that may hide samples of a type is shown with that type, although its extent is not known")

@@ -86,6 +86,7 @@ struct StatsQuestionTests {
         #expect(shares.map { $0["sum"] as? Double } == [500, 30])
         #expect(abs((shares[0]["share"] as? Double ?? 0) - 500 / 530) < 1e-12)
         try refused("stats", "S", "--type", "bodyMass", "--shares", naming: "summed up")
+        try refused("stats", "S", "--type", "stepCount", "--shares", "--fill", naming: "exclude each other")
     }
 
     @Test("Hours of the day and days of the week") func rhythm() throws {
