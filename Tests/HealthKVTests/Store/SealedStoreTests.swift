@@ -289,7 +289,7 @@ extension TestCipher: StoreSealer {}
         let found = Monitor<[StoreError.Code?]>([])
         var limits = EngineLimits()
         limits.atReplacement = { step in
-            // Whoever opens a store during the last step waits for this thread.
+            // A thread that opens a store during the last step waits for this one.
             guard step != .unlocked else { return }
             for sealer in [nil, TestCipher(key: 1)] {
                 var options = SampleStore.Options()
