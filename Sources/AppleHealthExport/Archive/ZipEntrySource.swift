@@ -1,7 +1,8 @@
 /// The contents of one entry of an archive.
 ///
 /// All bytes are delivered before an error: one that tells of damage, of a wrong checksum or of a wrong size comes with
-/// the read that follows the last byte, and with every read after that.
+/// the read that follows the last byte, and with every read after that. An entry that goes on behind the size that the
+/// directory names ends there.
 package final class ZipEntrySource: ByteSource {
     /// A piece is never larger, whatever count the caller names.
     private static let pieceSizeMax = 1 << 20
@@ -49,6 +50,9 @@ package final class ZipEntrySource: ByteSource {
         delivered += appended
         if let failure {
             outcome = .failure(failure)
+        } else if isTooLong {
+            // The rest would only cost time.
+            outcome = .failure(wrongSize(isOver: true))
         } else if appended == 0 {
             outcome = mismatch().map { .failure($0) } ?? .success(0)
         }
@@ -95,6 +99,17 @@ package final class ZipEntrySource: ByteSource {
         rest = rest.lowerBound + read..<rest.upperBound
     }
 
+    /// Whether more was delivered than the directory says, and all that is left cannot make up a size of which the
+    /// directory has the low 32 bits.
+    private var isTooLong: Bool {
+        guard delivered > entry.size else { return false }
+        let (most, isVast) = entry.compressedSize.multipliedReportingOverflow(by: Self.greatestRatio)
+        return entry.size > UInt32.max || !isVast && most < entry.size + (1 << 32)
+    }
+
+    /// The most bytes that one byte of deflate data stands for.
+    private static let greatestRatio = 1_032
+
     private func trailing() -> ArchiveError {
         mismatch() ?? file.damaged("its compressed data is followed by other bytes", entry: entry.name)
     }
@@ -104,11 +119,16 @@ package final class ZipEntrySource: ByteSource {
         let isSize =
             delivered == entry.size || entry.size <= UInt32.max && UInt32(truncatingIfNeeded: delivered) == entry.size
         if isSize && checksum.value == entry.crc { return nil }
+        if !isSize { return wrongSize(isOver: false) }
         return ArchiveError(
             .mismatch, file: file.name, entry: entry.name,
-            isSize
-                ? "has contents that differ from their checksum. Copy or export the archive again."
-                : "has \(delivered) bytes instead of \(entry.size). Copy or export the archive again.")
+            "has contents that differ from their checksum. Copy or export the archive again.")
+    }
+
+    private func wrongSize(isOver: Bool) -> ArchiveError {
+        let size = isOver ? "more than \(entry.size) bytes" : "\(delivered) bytes instead of \(entry.size)"
+        return ArchiveError(
+            .mismatch, file: file.name, entry: entry.name, "has \(size). Copy or export the archive again.")
     }
 
     /// Finds the data behind the local header, whose other fields may be zero and are ignored.

@@ -20,19 +20,22 @@ struct ExportFile {
     /// Files beside the XML with the routes of workouts.
     let routes: RouteFiles
 
+    /// XML of no more bytes takes no time worth a refusal.
+    private static let unsuspiciousSize = 64 << 20
     /// The main file names itself within so many bytes, whatever it is called.
     private static let firstBytes = 4_096
     private static let marks = [Array("<!DOCTYPE HealthData".utf8), Array("<HealthData".utf8)]
 
-    init(_ path: String) throws {
+    /// - Parameter expansion: how many times its compressed size an archive's XML may have; `nil` for any size.
+    init(_ path: String, expansion: Int?) throws {
         if try path == "-" && !ZipArchive.isZip(path: path) || InputHandle.isNamedPipe(path) {
-            try self.init(stream: FileSource(path: path))
+            try self.init(stream: FileSource(path: path), expansion: expansion)
             return
         }
         if path != "-", try FileManager.default.attributesOfItemIfThere(path) == .typeDirectory {
             try self.init(folder: path)
         } else if try ZipArchive.isZip(path: path) {
-            try self.init(archive: path)
+            try self.init(archive: path, expansion: expansion)
         } else {
             let source = try FileSource(path: path)
             self.init(
@@ -63,7 +66,7 @@ struct ExportFile {
     }
 
     /// A stream. An archive is read from its end, so it is copied to a temporary file first.
-    private init(stream: FileSource) throws {
+    private init(stream: FileSource, expansion: Int?) throws {
         var source = BegunSource(rest: stream)
         guard stream.size == nil, try source.beginsLikeArchive() else {
             self.init(source: source, size: nil, fingerprint: nil)
@@ -72,10 +75,10 @@ struct ExportFile {
         let copy = try TemporaryFile(of: &source)
         // The archive keeps the file open.
         defer { copy.remove() }
-        try self.init(archive: copy.path, title: stream.name)
+        try self.init(archive: copy.path, title: stream.name, expansion: expansion)
     }
 
-    private init(archive path: String, title: String? = nil) throws {
+    private init(archive path: String, title: String? = nil, expansion: Int?) throws {
         let archive = try ZipArchive(path: path, title: title)
         let entries = archive.entries.filter { !$0.isFolder && !$0.isAppleDouble }
         var mains: [ZipEntry] = []
@@ -92,8 +95,14 @@ struct ExportFile {
         if mains.count > 1 { throw HealthImportError.several(mains.map(\.name)) }
         // A damaged archive gives wrong values long before its checksum tells. So the checksum comes first.
         let whole = try archive.source(of: main)
-        var piece: [UInt8] = []
-        while try whole.read(into: &piece, atMost: 1 << 20) > 0 { piece.removeAll(keepingCapacity: true) }
+        let (product, isVast) = main.compressedSize.multipliedReportingOverflow(by: expansion ?? .max)
+        let most = isVast ? Int.max : max(product, ExportFile.unsuspiciousSize)
+        var (piece, read) = ([UInt8](), 0)
+        while try whole.read(into: &piece, atMost: 1 << 20) > 0 {
+            read += piece.count
+            if max(read, main.size) > most { throw HealthImportError.expands(main.name, limit: expansion ?? .max) }
+            piece.removeAll(keepingCapacity: true)
+        }
         let routes = RouteFiles()
         var others: [(kind: String, bytes: Int)] = []
         let folder = ExportFile.folder(of: main.name)

@@ -26,6 +26,9 @@ public struct HealthImport: Sendable {
     public var range = TimeRange.all
     /// Whether to find out only what an import would do.
     public var isDryRun = false
+    /// An archive whose XML is more than this many times its compressed size is refused: no export compresses so well,
+    /// and such files are made to keep a reader busy. `nil` for no limit. XML of up to 64 MB is always read.
+    public var expansionLimit: Int? = 250
     /// How the rows of a table become samples; `nil` for an export of Apple Health.
     public var map: ImportMap?
 
@@ -65,7 +68,7 @@ public struct HealthImport: Sendable {
         _ path: String, into store: SampleStore?, quarantine: (QuarantinedPart) throws -> Void = { _ in },
         progress: (Progress) throws -> Void = { _ in }
     ) throws -> HealthImportReport {
-        let file = try map == nil ? ExportFile(path) : ExportFile(table: path)
+        let file = try map == nil ? ExportFile(path, expansion: expansionLimit) : ExportFile(table: path)
         let job = file.fingerprint.map { "\($0) \(options)" }
         let writer = try store.map { try HistoryWriter($0, job: job, isDryRun: isDryRun) }
         var sink = RecordSink(writer, WantedRecords(types: types, sources: sources, range: range))
@@ -113,7 +116,7 @@ public struct HealthImport: Sendable {
     }
 
     /// The number of the rule by which rows are divided into batches. An import that began under another starts over.
-    private static let ruleOfBatches = 8
+    private static let ruleOfBatches = 9
 
     /// The options that decide how batches are cut, as a part of the name under which an import goes on.
     private var options: String {

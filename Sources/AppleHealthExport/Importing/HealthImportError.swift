@@ -23,6 +23,12 @@ public struct HealthImportError: Error, Sendable, Hashable, CustomStringConverti
             "It holds several exports of Apple Health: \(names.joined(separator: ", ")). Import each by itself.")
     }
 
+    static func expands(_ name: String, limit: Int) -> HealthImportError {
+        HealthImportError(
+            "Its entry \(name) is more than \(limit) times as large as in the archive, as no export is. If you trust it, "
+                + "unpack it and import the XML file. Nothing of it was imported.")
+    }
+
     static let entities = HealthImportError(
         "It declares entities, which no export of Apple Health does. Nothing of it was read.")
 }

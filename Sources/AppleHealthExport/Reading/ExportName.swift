@@ -61,6 +61,16 @@ struct ExportName: Sendable {
         .fileReference,
     ]
 
+    private static let partsOfWorkouts: [ExportName] = [.workoutEvent, .workoutStatistics, .workoutActivity]
+
+    /// Whether bytes are the name of a part that only workouts have.
+    static func isPartOfWorkouts(_ range: Range<Int>, in bytes: borrowing Span<UInt8>) -> Bool {
+        for name in partsOfWorkouts where name.bytes.count == range.count {
+            if bytes.matches(name.bytes, at: range.lowerBound) { return true }
+        }
+        return false
+    }
+
     /// Whether bytes are one of these names.
     static func isOfRecords(_ range: Range<Int>, in bytes: borrowing Span<UInt8>) -> Bool {
         for name in ofRecords where name.bytes.count == range.count && bytes.matches(name.bytes, at: range.lowerBound) {

@@ -153,23 +153,33 @@ struct RecordReader {
     }
 
     /// Reads metadata and beats within a node. What it does not know it keeps as it stands, apart from elements that
-    /// have names of `others`.
+    /// have names of `others`; of those it keeps the nodes `kept`, in their order.
     mutating func readChildren(
         of element: ExportElement, _ number: Int, _ bytes: borrowing Span<UInt8>, into record: inout ImportedRecord,
-        besides others: [ExportName] = [], _ isMended: inout Bool
+        besides others: [ExportName] = [], keeping kept: [Int] = [], _ isMended: inout Bool
     ) {
         let depth = element.nodes[number].depth
         var (beats, unknown) = ("", "")
         var isInBeats = false
-        for child in element.nodes[(number + 1)...] {
+        var kept = kept[...]
+        for index in element.nodes.indices.dropFirst(number + 1) {
+            let child = element.nodes[index]
             guard child.depth > depth else { break }
+            if kept.first == index {
+                kept.removeFirst()
+                unknown += (unknown.isEmpty ? "" : "\n") + RecordReader.raw(bytes, child, &isMended)
+                continue
+            }
             if child.depth == depth + 1 { isInBeats = ExportName.beats.isName(of: child, in: bytes) }
             if ExportName.metadataEntry.isName(of: child, in: bytes), child.depth == depth + 1 {
                 guard let entry = metadata(element, child, bytes, &isMended) else {
                     isMended = true
                     continue
                 }
-                RecordReader.set(entry.key, entry.text, in: &record)
+                guard RecordReader.set(entry.key, entry.text, in: &record) else {
+                    unknown += (unknown.isEmpty ? "" : "\n") + RecordReader.raw(bytes, child, &isMended)
+                    continue
+                }
             } else if isInBeats, ExportName.beat.isName(of: child, in: bytes) {
                 let rate = text(.bpm, element, child, bytes, &isMended) ?? ""
                 let time = text(.time, element, child, bytes, &isMended) ?? ""
@@ -224,8 +234,9 @@ struct RecordReader {
         return (key, value)
     }
 
-    /// Sets what an entry of metadata says. Some entries are fields of a sample.
-    private static func set(_ key: String, _ text: String, in record: inout ImportedRecord) {
+    /// Sets what an entry of metadata says. Some entries are fields of a sample. Returns `false` if there is no place
+    /// for it.
+    private static func set(_ key: String, _ text: String, in record: inout ImportedRecord) -> Bool {
         switch key {
         case "HKWasUserEntered" where text == "1" || text == "0": record.isUserEntered = text == "1"
         case "HKMetadataKeySyncIdentifier" where !text.isEmpty && text.utf8.count <= Sample.textLimit:
@@ -238,9 +249,9 @@ struct RecordReader {
                 record.version = version < 0x1p62 ? Int64(version) : .max
             }
         case "HKTimeZone" where !text.isEmpty && text.utf8.count <= Sample.textLimit: record.timeZone = text
-        default:
-            record.metadata.add(ExportMetadata.value(text, of: key), as: key)
+        default: return record.metadata.add(ExportMetadata.value(text, of: key), as: key)
         }
+        return true
     }
 
     /// Returns the text of an attribute.
@@ -291,13 +302,16 @@ struct RecordReader {
 }
 
 extension [String: MetadataValue] {
-    /// Adds what stands under a key, which may stand several times.
-    mutating func add(_ value: MetadataValue, as key: String) {
+    /// Adds what stands under a key, which may stand several times. Returns `false` if it stands too often.
+    @discardableResult
+    mutating func add(_ value: MetadataValue, as key: String) -> Bool {
         var (name, copies) = (key, 1)
-        while let known = self[name], known != value, copies < RepeatedKey.most {
+        while let known = self[name], known != value {
+            guard copies < RepeatedKey.most else { return false }
             copies += 1
             name = RepeatedKey.name(key, copies)
         }
         self[name] = value
+        return true
     }
 }

@@ -40,7 +40,7 @@ struct WorkoutReader {
             .totalSwimmingStrokeCount, .totalSwimmingStrokeCountUnit, element, node, bytes, &reader, &isMended)
         workout.flights = quantity(
             .totalFlightsClimbed, .totalFlightsClimbedUnit, element, node, bytes, &reader, &isMended)
-        readParts(of: element, until: end, bytes, &reader, &isMended, into: &workout)
+        let unread = readParts(of: element, until: end, bytes, &reader, &isMended, into: &workout)
         setTotals(of: &workout)
         var record = ImportedRecord(
             type: .workout, value: duration.value, unit: duration.unit, start: Instant(nanoseconds: start),
@@ -50,7 +50,7 @@ struct WorkoutReader {
         // An activity that the catalog does not know yet is kept by its name.
         if named == nil { LocalText.set(name, as: ExactKeys.value, in: &record.local) }
         reader.readChildren(
-            of: element, 0, bytes, into: &record, besides: WorkoutReader.parts, &isMended)
+            of: element, 0, bytes, into: &record, besides: WorkoutReader.parts, keeping: unread, &isMended)
         record.workout = workout
         try RecordReader.validate(record)
         return record
@@ -90,29 +90,37 @@ struct WorkoutReader {
         return record
     }
 
-    /// Reads statistics, events and activities within a workout, each where it stands.
+    /// Reads statistics, events and activities within a workout, each where it stands. Returns the nodes of those that
+    /// say something else than their kind can say: a later event, a date that is none. They are kept as they stand.
     private static func readParts(
         of element: ExportElement, until end: Int64, _ bytes: borrowing Span<UInt8>, _ reader: inout RecordReader,
         _ isMended: inout Bool, into workout: inout Workout
-    ) {
+    ) -> [Int] {
         var activity: WorkoutActivity?
+        var unread: [Int] = []
+        // What stands within a part that is kept as it stands is kept with it.
+        var isWithinUnread = false
         for (number, child) in element.nodes.enumerated().dropFirst() {
             if child.depth == 1, let finished = activity {
                 workout.activities.append(finished)
                 activity = nil
             }
+            if child.depth == 1 { isWithinUnread = false } else if isWithinUnread { continue }
             if ExportName.workoutActivity.isName(of: child, in: bytes), child.depth == 1 {
                 activity = part(element, child, until: end, bytes, &reader, &isMended)
-                if activity == nil { isMended = true }
+                if activity == nil {
+                    unread.append(number)
+                    isWithinUnread = true
+                }
             } else if ExportName.workoutStatistics.isName(of: child, in: bytes) {
                 guard let found = statistics(element, child, bytes, &reader, &isMended) else {
-                    isMended = true
+                    unread.append(number)
                     continue
                 }
                 if child.depth > 1 { activity?.statistics.append(found) } else { workout.statistics.append(found) }
             } else if ExportName.workoutEvent.isName(of: child, in: bytes) {
                 guard let found = event(element, number, bytes, &reader, &isMended) else {
-                    isMended = true
+                    unread.append(number)
                     continue
                 }
                 if child.depth > 1 { activity?.events.append(found) } else { workout.events.append(found) }
@@ -123,6 +131,8 @@ struct WorkoutReader {
             }
         }
         if let activity { workout.activities.append(activity) }
+        if !unread.isEmpty { isMended = true }
+        return unread
     }
 
     /// Totals come from statistics where there are some, otherwise from the attributes.

@@ -1,17 +1,19 @@
 /// Checks that text may stand within an element of an export as it is: whole elements, well formed by every reader of
-/// XML, and none that an import would take for something else.
+/// XML, and none that an import would take for something else. Parts of a workout may stand in one: an import takes
+/// those for what they are, or keeps them as it did before.
 struct Fragment {
     private let bytes: [UInt8]
+    private let isOfWorkout: Bool
     private var place = 0
     private var open: [[UInt8]] = []
 
     /// Whether a text is such a fragment.
-    static func isWhole(_ text: String) -> Bool {
-        var fragment = Fragment(bytes: Array(text.utf8))
+    static func isWhole(_ text: String, inWorkout isOfWorkout: Bool = false) -> Bool {
+        var fragment = Fragment(bytes: Array(text.utf8), isOfWorkout: isOfWorkout)
         return fragment.isWhole()
     }
 
-    private init(bytes: [UInt8]) { self.bytes = bytes }
+    private init(bytes: [UInt8], isOfWorkout: Bool) { (self.bytes, self.isOfWorkout) = (bytes, isOfWorkout) }
 
     private mutating func isWhole() -> Bool {
         while place < bytes.count {
@@ -52,7 +54,10 @@ struct Fragment {
             place = bytes.span.skippingSpace(from: place)
             return open.popLast() == name && skip(0x3E)
         }
-        if open.isEmpty, ExportName.isOfRecords(0..<name.count, in: name.span) { return false }
+        let all = 0..<name.count
+        if open.isEmpty, ExportName.isOfRecords(all, in: name.span) {
+            guard isOfWorkout, ExportName.isPartOfWorkouts(all, in: name.span) else { return false }
+        }
         guard TopLevel.name(name.span, 0..<name.count) == nil else { return false }
         var known: Set<[UInt8]> = []
         while true {

@@ -268,7 +268,9 @@ struct SampleWriter {
 
     /// Returns the elements that an import kept as they stood; `nil` if there are none that may be written.
     private static func elements(of sample: Sample) -> String? {
-        LocalText.text(ExactKeys.elements, in: sample.local).flatMap { Fragment.isWhole($0) ? $0 : nil }
+        LocalText.text(ExactKeys.elements, in: sample.local).flatMap {
+            Fragment.isWhole($0, inWorkout: sample.type == .workout) ? $0 : nil
+        }
     }
 
     private static func beats(of sample: Sample) -> [(rate: String, time: String)] {

@@ -323,6 +323,53 @@ struct ElementTests {
         #expect(try bench.take([element]).unchanged == 1)
     }
 
+    @Test("Parts of a workout that say what no part can say are kept as they stand, and exported so")
+    func unreadParts() throws {
+        let (start, end) = (Export.date(1, "08:00:00"), Export.date(1, "08:40:00"))
+        let unread = [
+            "<WorkoutEvent type=\"HKWorkoutEventTypeOfLater\" date=\"\(start)\"/>",
+            "<WorkoutStatistics type=\"HKQuantityTypeIdentifierHeartRate\" startDate=\"\(start)\" "
+                + "endDate=\"\(end)\" average=\"130\" unit=\"kg\"/>",
+            "<WorkoutActivity workoutActivityType=\"HKWorkoutActivityTypeRunning\" startDate=\"soon\">"
+                + "<WorkoutEvent type=\"HKWorkoutEventTypeLap\" date=\"\(start)\"/></WorkoutActivity>",
+            "<WorkoutEvent type=\"HKWorkoutEventTypeLap\" date=\"then\"/>",
+        ]
+        let element =
+            " <Workout workoutActivityType=\"HKWorkoutActivityTypeRunning\" sourceName=\"Watch\" "
+            + "startDate=\"\(start)\" endDate=\"\(end)\">\n  \(unread[0])\n"
+            + "  <WorkoutEvent type=\"HKWorkoutEventTypePause\" date=\"\(Export.date(1, "08:10:00"))\"/>\n"
+            + "  \(unread[1])\n  \(unread[2])\n  <WorkoutActivity uuid=\"0B1C2D3E-0000-4000-8000-000000000001\" "
+            + "workoutActivityType=\"HKWorkoutActivityTypeRunning\" startDate=\"\(start)\" endDate=\"\(end)\">\n"
+            + "   \(unread[3])\n  </WorkoutActivity>\n </Workout>"
+        let report = try bench.take([element])
+        #expect(report.inserted == 1 && report.mended == 1 && report.quarantined == 0)
+        let sample = try #require(try bench.samples(.workout).first)
+        #expect(sample.workout?.events.map(\.kind) == [.pause] && sample.workout?.statistics.isEmpty == true)
+        #expect(sample.workout?.activities.map(\.events.count) == [0])
+        #expect(LocalText.text(ExactKeys.elements, in: sample.local) == unread.joined(separator: "\n"))
+        #expect(try bench.take([element]).unchanged == 1)
+        let path = bench.folder.path + "/out.xml"
+        #expect(try HealthExport().write(bench.store, to: path).detailsLost == 0)
+        let other = try SampleStore.open(at: bench.folder.path + "/other")
+        #expect(try HealthImport().run(path, into: other).inserted == 1)
+        let found = try other.blockingRead { try $0.samples(SampleQuery(.workout)) }
+        #expect(found.map(\.local) == [sample.local] && found.map(\.workout) == [sample.workout])
+        try other.close()
+    }
+
+    @Test("A key that stands more often than a sample has places for keeps its other entries as they stand")
+    func keyWithoutPlace() throws {
+        let entries = (1...300).map { ("Note", "\($0)") }
+        let record = Export.record(
+            "HKQuantityTypeIdentifierHeartRate", "61", "count/min", Export.date(1, "08:00:00"), metadata: entries)
+        #expect(try bench.take([record]).inserted == 1)
+        let sample = try #require(try bench.samples(.heartRate).first)
+        let kept = LocalText.text(ExactKeys.elements, in: sample.local) ?? ""
+        #expect(sample.metadata.count == 255 && kept.split(separator: "\n").count == 45)
+        #expect(kept.contains("value=\"256\"") && kept.contains("value=\"300\""))
+        #expect(try bench.take([record]).unchanged == 1)
+    }
+
     @Test("An activity within a workout ends after its duration, or with the workout, if it has no end of its own")
     func activitiesWithoutEnds() throws {
         func activity(_ start: String, _ more: String) -> String {

@@ -192,6 +192,21 @@ struct UncommonElementTests {
         }
     }
 
+    @Test("An archive that grows beyond what exports compress to is refused, unless that is wanted")
+    func expansion() throws {
+        let text = Array(Export.document([Export.steps("12", day: 1)]).utf8)
+        let bytes = text + [UInt8](repeating: 0x0A, count: 65 << 20)
+        let archive = HandmadeArchive(.init(deflated: "apple_health_export/export.xml", bytes))
+        let path = try bench.file("bomb.zip", archive.bytes)
+        #expect(throws: HealthImportError.expands("apple_health_export/export.xml", limit: 250)) {
+            try HealthImport().run(path, into: bench.store)
+        }
+        #expect(try bench.samples(.stepCount).isEmpty)
+        var task = HealthImport()
+        task.expansionLimit = nil
+        #expect(try task.run(path, into: bench.store).inserted == 1)
+    }
+
     @Test("No case is made up for a category without a value, and a type without cases needs none")
     func categoriesWithoutValue() throws {
         for type in ["SleepAnalysis", "AppleStandHour"] {
