@@ -24,6 +24,9 @@ struct Phone {
         var storing = SampleStore.Options()
         storing.clock = { (try? Instant(clock.now)) ?? Instant(nanoseconds: 0) }
         storing.source = Source(bundle: "app.weights", name: "Weights")
+        // What is tried here is the order of commits, not what a disk does, and upkeep commits, too.
+        storing.limits.skipsSync = true
+        storing.maintainsWhenIdle = false
         store = try folder.map { try .open(at: $0, options: storing) } ?? .temporary(options: storing)
         var options = SyncOptions()
         options.clock = SyncClock(now: storing.clock, sleep: { _ in try await Task.sleep(for: .seconds(3_600)) })

@@ -9,12 +9,12 @@ import Testing
 @Suite struct WorkoutEchoTests {
     private static let plan = SyncPlan(types: [.workout: TypePlan(.both), .bodyMass: TypePlan(.both)])
 
-    private func run(on phone: Phone, lasting seconds: Double) throws -> Sample {
+    private func run(on phone: Phone, lasting seconds: Double, withActivity: Bool = true) throws -> Sample {
         var run = Sample.workout(
             .running, from: try phone.at(-3_600), to: try phone.at(0), duration: seconds,
             distance: Quantity(5.2, .kilometer))
         let whole = WorkoutActivity(.running, from: run.start, to: run.end)
-        run.workout?.activities = [whole]
+        run.workout?.activities = withActivity ? [whole] : []
         try phone.store.write { [run] txn in _ = try txn.save(run) }
         return run
     }
@@ -27,7 +27,7 @@ import Testing
     /// then.
     private func rest(_ phone: Phone) async throws -> (commit: UInt64, saves: Int) {
         var (last, rests) = ((commit: UInt64(0), saves: 0), 0)
-        for _ in 0..<200 where rests < 5 {
+        for _ in 0..<2_000 where rests < 20 {
             try await Task.sleep(for: .milliseconds(50))
             let now = (commit: try phone.store.info().commit, saves: phone.device.count(of: .save))
             (last, rests) = (now, now == last ? rests + 1 : 0)
@@ -80,11 +80,14 @@ import Testing
         #expect(second.device.count(of: .save) == 2)
     }
 
-    @Test("C25: content that comes back with a greater version, as HealthKit stores it, changes no content here")
-    func raisedEcho() async throws {
+    @Test(
+        "C25: content that comes back with a greater version, as HealthKit stores it, changes no content here",
+        arguments: [true, false])
+    func raisedEcho(withActivity: Bool) async throws {
         let phone = try await Phone(Self.plan)
+        phone.device.options.addsWorkoutActivity = !withActivity
         try await phone.begin()
-        let sample = try run(on: phone, lasting: 1_800)
+        let sample = try run(on: phone, lasting: 1_800, withActivity: withActivity)
         try await phone.settle()
         // Another device sends what it holds again, under the number of a second version.
         var again = try #require(try held(sample.id, on: phone))
@@ -97,5 +100,33 @@ import Testing
         #expect(held.workout == sample.workout)
         #expect(held.duration == 1_800)
         #expect(phone.device.count(of: .save) == 2)
+    }
+
+    @Test(
+        "C25: the activity that HealthKit adds to a workout without any is no edit, whether or not totals may be written",
+        arguments: [true, false])
+    func addedActivity(isDenied: Bool) async throws {
+        let phone = try await Phone(Self.plan)
+        phone.device.options.addsWorkoutActivity = true
+        try await phone.begin()
+        if isDenied {
+            phone.device.setAccess(
+                of: phone.app, to: SampleType.distanceWalkingRunning.identifier, reading: nil, sharing: .denied)
+        }
+        let run = Sample.workout(
+            .running, from: try phone.at(-3_600), to: try phone.at(0), duration: 1_800,
+            distance: Quantity(5.2, .kilometer))
+        try await phone.store.write { txn in _ = try txn.save(run) }
+        try await phone.settle()
+        var edited = try #require(try held(run.id, on: phone))
+        (edited.quantity.value, edited.version) = (1_700, 0)
+        try await phone.store.write { [edited] txn in _ = try txn.save(edited) }
+        for _ in 0..<4 {
+            try await phone.settle()
+            phone.clock.advance(by: 7_200)
+        }
+        #expect(phone.device.count(of: .save) == 2)
+        let held = try #require(try held(run.id, on: phone))
+        #expect(held.workout == run.workout && held.duration == 1_700)
     }
 }

@@ -4,7 +4,7 @@ import SmallApps
 import TestSupport
 import Testing
 
-@Suite("The small apps", .timeLimit(.minutes(10)))
+@Suite("The small apps", .timeLimit(.minutes(30)))
 struct SmallAppTests {
     private static let now = Date(timeIntervalSinceReferenceDate: 800_000_000)
 

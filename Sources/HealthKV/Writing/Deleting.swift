@@ -70,7 +70,7 @@ enum Deleting {
             for found in found {
                 guard let live = try Saving.settled(found, in: &transaction) else { continue }
                 let source = try NameTable.revision(live.row.revision, in: transaction.snapshot).sourceNumber
-                try PurgedSamples.note(live.lane.type, source, in: &transaction)
+                try PurgedSamples.note(live.lane.type, source, latest: live.row.start, in: &transaction)
                 try LaneWriter.apply(live.lane, inserts: [], removals: [live.row.point], in: &transaction)
                 try IdentityIndex.reindex(from: (live.row, live.lane), to: nil, in: &transaction)
                 transaction.state.deletions.append(

@@ -119,7 +119,7 @@ enum MassOperations {
         for lane in try IntentTable.lanes(of: intent, in: txn.snapshot) {
             var counts = try SummaryTable.counts(of: lane.type, in: txn.snapshot)
             var hours: ClosedRange<Int64>?
-            var purged: Set<UInt32> = []
+            var purged: [UInt32: Int64] = [:]
             let range = intent.points
             try ChunkTable.forEachChunk(lane, from: range.from, to: range.to, in: txn.snapshot) { chunk in
                 guard try ChunkTable.mayHold(chunk, intent, in: txn.snapshot) else { return true }
@@ -130,7 +130,7 @@ enum MassOperations {
                     counts.add(row, source: source, -1)
                     counts.hidden += 1
                     total += 1
-                    if !intent.leavesTombstones { purged.insert(source) }
+                    if !intent.leavesTombstones { purged[source] = max(purged[source] ?? row.start, row.start) }
                     let end = row.end == .max ? row.start : row.end
                     hours = min(hours?.lowerBound ?? row.start, row.start)...max(hours?.upperBound ?? end, end)
                 }
@@ -138,7 +138,9 @@ enum MassOperations {
             }
             txn.state.counts[lane.type] = counts
             if let hours { txn.state.stale.mark(lane.type, hours.lowerBound, hours.upperBound) }
-            for source in purged.sorted() { try PurgedSamples.note(lane.type, source, in: &txn) }
+            for (source, latest) in purged.sorted(by: { $0.key < $1.key }) {
+                try PurgedSamples.note(lane.type, source, latest: latest, in: &txn)
+            }
         }
         return total
     }

@@ -4,9 +4,12 @@ import LMDB
 
 extension WriteTransaction {
     /// Records that samples of a type and source left without being deleted, as another copy of the store reports.
-    package mutating func notePurged(_ type: SampleType, of source: SourceIdentity) throws {
+    ///
+    /// - Parameter latest: the latest of their starts; `nil` if it is not known.
+    package mutating func notePurged(_ type: SampleType, of source: SourceIdentity, latest: Instant?) throws {
         try PurgedSamples.note(
-            NameTable.number(of: type, in: &self), NameTable.number(of: source, in: &self), in: &self)
+            NameTable.number(of: type, in: &self), NameTable.number(of: source, in: &self),
+            latest: latest?.nanoseconds, in: &self)
     }
 
     /// Undoes a deletion that was made here. The sample lives again as it was, with a version above the deleted one, so

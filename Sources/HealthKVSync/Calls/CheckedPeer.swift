@@ -11,10 +11,12 @@ final class CheckedPeer: Sendable {
     let database: CheckedDatabase?
     /// The calls of a record peer; `nil` for a database.
     let records: CheckedRecords?
-    private let limits: PeerLimits
     private let inner: any Peer
     private let deadline: CallDeadline
-    private let limit: Duration
+    private let usualLimit: Duration
+    /// What the peer takes now: a server may tell it.
+    private var limits: PeerLimits { inner.limits }
+    private var limit: Duration { limits.deadline(usual: usualLimit) }
     /// The deadline that the peer itself has named; `nil` if it has named none.
     var ownDeadline: Duration? { limits.deadline }
     private let progress = Mutex(FeedProgress())
@@ -25,17 +27,19 @@ final class CheckedPeer: Sendable {
 
     init(_ kind: PeerKind, _ options: SyncOptions) {
         inner = kind.peer
-        (id, limits) = (inner.id, inner.limits)
+        id = inner.id
         deadline = CallDeadline(options)
         clock = options.callClock
-        limit = limits.deadline.map { max(.seconds(1), $0) } ?? options.callDeadline
+        usualLimit = options.callDeadline
         switch kind {
         case .database(let peer):
-            database = CheckedDatabase(peer, deadline, limit: limit, askingLimit: options.authorizationDeadline)
+            database = CheckedDatabase(
+                peer, deadline, limit: inner.limits.deadline(usual: usualLimit),
+                askingLimit: options.authorizationDeadline)
             records = nil
         case .records(let peer):
             database = nil
-            records = CheckedRecords(inner: peer, deadline: deadline, limit: limit)
+            records = CheckedRecords(inner: peer, deadline: deadline, usualLimit: usualLimit)
         }
     }
 

@@ -4,7 +4,9 @@ import HealthKV
 struct CheckedRecords: Sendable {
     let inner: any RecordPeer
     let deadline: CallDeadline
-    let limit: Duration
+    let usualLimit: Duration
+
+    private var limit: Duration { inner.limits.deadline(usual: usualLimit) }
 
     func greet(_ greeting: PeerGreeting) async throws(PeerError) -> PeerGreeting? {
         let inner = inner

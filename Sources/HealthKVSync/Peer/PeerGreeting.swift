@@ -20,13 +20,16 @@ public struct PeerGreeting: Sendable, Hashable, Codable {
     /// In an answer: a later copy of the sender's store has taken the name. The sender is an older state of that store,
     /// or another copy. As this replica it receives nothing under the name.
     public var isSuperseded = false
+    /// In an answer: how much the sender takes at once; `nil` if it does not say. A ``RemotePeer`` keeps to this and to
+    /// its own limits.
+    public var limits: PeerLimits?
 
     /// Creates the greeting of a store.
     public init(store: SampleID, replica: UInt32, epoch: UInt32) {
         (self.store, self.replica, self.epoch) = (store, replica, epoch)
     }
 
-    /// Decodes a greeting; a flag that an answer lacks is not set.
+    /// Decodes a greeting; what an answer may lack is not set.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         version = try values.decode(Int.self, forKey: .version)
@@ -36,6 +39,7 @@ public struct PeerGreeting: Sendable, Hashable, Codable {
         epoch = try values.decode(UInt32.self, forKey: .epoch)
         isNameTakenOver = try values.decodeIfPresent(Bool.self, forKey: .isNameTakenOver) ?? false
         isSuperseded = try values.decodeIfPresent(Bool.self, forKey: .isSuperseded) ?? false
+        limits = try values.decodeIfPresent(PeerLimits.self, forKey: .limits)
     }
 }
 

@@ -44,6 +44,21 @@ public struct PeerLimits: Sendable, Hashable, Codable {
 }
 
 extension PeerLimits {
+    /// Returns these limits, narrowed by those that the other side has told. Its deadline counts only where there is
+    /// none here, and up to a quarter of an hour.
+    func narrowed(by told: PeerLimits?) -> PeerLimits {
+        guard let told else { return self }
+        func least(_ one: Int?, _ other: Int?) -> Int? { [one, other].compactMap(\.self).min() }
+        return PeerLimits(
+            operations: least(operations, told.operations), page: least(page, told.page),
+            deadline: deadline ?? told.deadline.map { min($0, PeerLimits.longestTold) })
+    }
+
+    private static let longestTold: Duration = .seconds(900)
+
+    /// Returns how long a call may take.
+    func deadline(usual: Duration) -> Duration { deadline.map { max(.seconds(1), $0) } ?? usual }
+
     /// Returns how many samples to request in a page.
     func page(_ wanted: Int) -> Int { min(wanted, page ?? .max) }
 

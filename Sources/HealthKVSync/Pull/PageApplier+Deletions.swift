@@ -199,7 +199,7 @@ extension PageApplier {
     private mutating func buryRemoved(_ deletion: PulledDeletion, in txn: inout WriteTransaction) throws -> Bool {
         // The sample's own source is not known here any more; its id is all that tells it.
         var purged: SourceIdentity?
-        try txn.forEachPurged { type, source in if type == feed { purged = source } }
+        try txn.forEachPurged { type, source, _ in if type == feed { purged = source } }
         guard let source = purged,
             try txn.peers().contains(where: { $0.id != peer && $0.queue == nil && !$0.isRetired })
         else { return false }

@@ -36,7 +36,7 @@ struct Probe: SessionJob {
 
     private func isProbeDue(_ type: SampleType) throws -> Bool {
         let known = try state()[type]
-        guard let item = plan.types[type], item.pulls, item.retention == .mirror else { return false }
+        guard let item = plan.types[type], item.pulls else { return false }
         guard known.phase == .drained, known.pulls.failure == nil, !known.needsRescan else { return false }
         return memory.probes[type].map { $0.hasPassed(.seconds(3_600), at: now) } ?? true
     }
@@ -84,15 +84,6 @@ extension SampleReading where Self: ~Copyable {
         {
             return true
         }
-        return try mayBePurged(sample)
-    }
-
-    /// Returns `true` if a sample that is not here may have been purged here: all of its source that is left here, if
-    /// anything is, starts later.
-    private func mayBePurged(_ sample: Sample) throws -> Bool {
-        guard try hasPurged(sample.type, of: sample.source.identity) else { return false }
-        var query = SampleQuery(sample.type, to: sample.start, includeShadowed: true)
-        (query.source, query.limit) = (sample.source.identity, 1)
-        return try samples(query).isEmpty
+        return try mayHavePurged(sample.type, of: sample.source.identity, start: sample.start)
     }
 }

@@ -17,14 +17,22 @@ import HealthKV
 /// A ``StorePeer`` remembers who greeted, so keep one service for each device.
 public struct PeerService<Served: RecordPeer>: Sendable {
     private let peer: Served
+    private let limits: PeerLimits?
 
     /// Creates a service that passes every call to the peer.
-    public init(_ peer: Served) { self.peer = peer }
+    ///
+    /// - Parameter limits: How much a message may carry. Whoever greets is told so; `nil` says nothing.
+    public init(_ peer: Served, limits: PeerLimits? = nil) { (self.peer, self.limits) = (peer, limits) }
 
     /// Returns the answer to a message. A message that cannot be read is answered with an error, too.
     public func answer(_ call: RemoteCall, _ body: Data) async -> Data {
         switch call {
-        case .greet: await reply(body) { greeting throws(PeerError) in try await peer.greet(greeting) }
+        case .greet:
+            await reply(body) { greeting throws(PeerError) in
+                var answer = try await peer.greet(greeting)
+                if let limits { answer?.limits = limits }
+                return answer
+            }
         case .meet:
             await reply(body) { (arguments: RemoteArguments.Meeting) throws(PeerError) in
                 try await peer.meet(told: arguments.told)

@@ -1,4 +1,5 @@
 import HealthKV
+import Synchronization
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -24,8 +25,10 @@ public struct RemotePeer: RecordPeer {
 
     /// The name under which the store keeps everything that it knows of the peer.
     public let id: PeerID
-    /// How much the peer takes at once.
-    public let limits: PeerLimits
+    /// How much the peer takes at once: what was given, narrowed by what the other side has told when it was greeted.
+    public var limits: PeerLimits { given.narrowed(by: told.limits) }
+    private let given: PeerLimits
+    private let told = ToldLimits()
     private let transport: Transport
     private let signals: @Sendable (Set<SampleType>) -> AsyncStream<WakeUp>
 
@@ -42,15 +45,17 @@ public struct RemotePeer: RecordPeer {
         wakeUps: @escaping @Sendable (Set<SampleType>) -> AsyncStream<WakeUp> = { _ in AsyncStream { $0.finish() } },
         transport: @escaping Transport
     ) {
-        (self.id, self.limits, self.transport, signals) = (id, limits, transport, wakeUps)
+        (self.id, given, self.transport, signals) = (id, limits, transport, wakeUps)
     }
 
     /// Always `available`: only a call shows whether the other side can be reached now.
     public func availability() async -> PeerAvailability { .available }
 
-    /// Tells the other side who syncs with it, and asks who it is.
+    /// Tells the other side who syncs with it, and asks who it is and how much it takes at once.
     public func greet(_ greeting: PeerGreeting) async throws(PeerError) -> PeerGreeting? {
-        try await ask(.greet, greeting)
+        let answer: PeerGreeting? = try await ask(.greet, greeting)
+        told.set(answer?.limits)
+        return answer
     }
 
     /// Asks what the other side remembers of the store.
@@ -189,6 +194,14 @@ public struct RemotePeer: RecordPeer {
             throw PeerError(.badAnswer, "the answer to \(call.rawValue) cannot be read")
         }
     }
+}
+
+/// The limits that the other side told last. Copies of a peer share them.
+private final class ToldLimits: Sendable {
+    private let last = Mutex<PeerLimits?>(nil)
+
+    var limits: PeerLimits? { last.withLock { $0 } }
+    func set(_ limits: PeerLimits?) { last.withLock { $0 = limits } }
 }
 
 /// The search among the operations of a push for those that the other side cannot read.

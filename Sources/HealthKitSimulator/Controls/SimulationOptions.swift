@@ -40,6 +40,8 @@ public struct SimulationOptions: Sendable, Hashable {
     /// Whether the samples of an extension have a source of their own; otherwise they have the source of the containing
     /// app.
     public var extensionsAreOwnSources = false
+    /// Whether a workout that is built without activities gets one of its own that lasts as long as it.
+    public var addsWorkoutActivity = false
 
     /// Creates options with the settings that seem more likely.
     public init() {}

@@ -376,14 +376,25 @@ struct DamagedExportTests {
 
     @Test("A file of comments without an end is read in one go, and what stands between them is found")
     func endlessComments() throws {
-        let broken = (0..<20_000).map { number in
-            " <Record type=\"HKQuantityTypeIdentifierStepCount\" value=\"\(number)\"><!--"
+        func duration(of count: Int) throws -> Duration {
+            let bench = try ImportBench()
+            let broken = (0..<count).map { number in
+                " <Record type=\"HKQuantityTypeIdentifierStepCount\" value=\"\(number)\"><!--"
+            }
+            let began = ContinuousClock.now
+            let report = try bench.take(broken + [Export.weight("70", day: 2)])
+            let duration = ContinuousClock.now - began
+            #expect(report.inserted == 1 && report.quarantined > 0)
+            return duration
         }
-        let began = ContinuousClock.now
-        let report = try bench.take(broken + [Export.weight("70", day: 2)])
-        #expect(report.inserted == 1 && report.quarantined > 0)
-        // Each of them looked for its end in all that followed: over 10 s on a machine without other work.
-        #expect(ContinuousClock.now - began < .seconds(8))
+        // Each of them looked for its end in all that followed, so four times as many took sixteen times as long. Other
+        // tests run at the same time, so one good attempt is enough.
+        var ratios: [Double] = []
+        while ratios.count < 6, ratios.allSatisfy({ $0 > 8 }) {
+            let few = try duration(of: 5_000)
+            ratios.append(try duration(of: 20_000) / few)
+        }
+        #expect(ratios.contains { $0 <= 8 }, "\(ratios)")
     }
 
 }

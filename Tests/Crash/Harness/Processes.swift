@@ -134,7 +134,7 @@ enum Processes {
         // Wait for the last writer to end and for its changes to arrive.
         pause(microseconds: 2_000_000)
         let all = try store.read { Set(try $0.samples(of: .stepCount).map(\.id)) }.subtracting(before)
-        let late = ContinuousClock.now + .seconds(10)
+        let late = ContinuousClock.now + .seconds(60)
         while !all.isSubset(of: seen.withLock { $0 }), ContinuousClock.now < late { pause(microseconds: 10_000) }
         let missing = all.subtracting(seen.withLock { $0 }).count
         task.cancel()

@@ -70,9 +70,10 @@ struct BadAnswerTests {
         trial.peer.set { $0.outcomes = nil }
         trial.bench.health.set(failure: { _ in PeerError(.transient, "busy") })
         trial.bench.clock.advance(seconds: 3_600)
+        let before = trial.peer.count("pull")
         trial.engine.start()
-        try await until("the feed that fails") { trial.peer.count("pull") > 1 }
-        try await Task.sleep(for: .milliseconds(200))
+        try await until("the feed that fails") { trial.peer.count("pull") > before }
+        _ = try await trial.bench.restingCommit()
         let (pulls, commit) = (trial.peer.count("pull"), try trial.bench.store.info().commit)
         try await Task.sleep(for: .milliseconds(500))
         #expect(trial.peer.count("pull") - pulls <= 1)

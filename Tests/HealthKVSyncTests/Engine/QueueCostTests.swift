@@ -101,8 +101,8 @@ struct QueueCostTests {
         try bench.store.close()
     }
 
-    @Test("A group of any size is sent together, and read once", .timeLimit(.minutes(3))) func largeGroup() async throws
-    {
+    @Test("A group of any size is sent together, and read once", .timeLimit(.minutes(30)))
+    func largeGroup() async throws {
         let bench = try Bench()
         try await bench.engine.enable(bench.peer)
         try bench.write { txn in

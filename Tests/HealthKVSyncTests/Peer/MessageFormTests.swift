@@ -377,10 +377,10 @@ extension MessageForm {
 
     private static let meeting = [
         MessageForm(
-            "PeerGreeting", greeting, optional: ["isNameTakenOver", "isSuperseded"],
+            "PeerGreeting", greeting, optional: ["isNameTakenOver", "isSuperseded", "limits"],
             """
-            {"epoch":2,"isNameTakenOver":true,"isSuperseded":true,"oldest":2,"replica":4294967295,
-            "store":"0A1B2C3D-4E5F-4061-8273-8495A6B7C8D9","version":3}
+            {"epoch":2,"isNameTakenOver":true,"isSuperseded":true,"limits":{"operations":100},"oldest":2,
+            "replica":4294967295,"store":"0A1B2C3D-4E5F-4061-8273-8495A6B7C8D9","version":3}
             """),
         MessageForm(
             "PeerMemory", PeerMemory(place: place, read: lastingPlace), optional: ["place", "read"],
@@ -419,6 +419,7 @@ extension MessageForm {
         var greeting = PeerGreeting(store: store, replica: .max, epoch: 2)
         (greeting.version, greeting.oldest) = (3, 2)
         (greeting.isNameTakenOver, greeting.isSuperseded) = (true, true)
+        greeting.limits = PeerLimits(operations: 100)
         return greeting
     }
 

@@ -9,6 +9,8 @@ struct MassDeletionTests {
     private struct Crash: Error {}
 
     private static let count = 40
+    /// Longer than any machine takes for such a deletion.
+    private static let patience = Duration.seconds(3_600)
 
     private func fill(_ store: SampleStore, _ clock: ManualClock) async throws {
         let samples = (0..<MassDeletionTests.count).map {
@@ -112,7 +114,7 @@ struct MassDeletionTests {
         _ = try await engine.sync()
         #expect(try there.blockingRead { try $0.sample(id: before.id) } != nil)
         #expect(try count(there) == MassDeletionTests.count)
-        _ = try await Bench.makeEngine(here, peers, clock).sync()
+        _ = try await Bench.makeEngine(here, peers, clock) { $0.upkeepBudget = Self.patience }.sync()
         #expect(try count(there) == 0)
         #expect(try there.blockingRead { try $0.sample(id: after.id) } != nil)
         try finish(here, there)
@@ -125,7 +127,7 @@ struct MassDeletionTests {
         let (here, there) = (try Bench.makeStore(clock), try Bench.makeSlowStore(clock))
         let engine = Bench.makeEngine(
             here, [SyncPeer(StorePeer(there, id: "there", as: "here"), plan: .everything)], clock
-        ) { $0.pageSize = 7 }
+        ) { ($0.pageSize, $0.upkeepBudget) = (7, Self.patience) }
         try await engine.enable("there")
         try await fill(there, clock)
         _ = try await engine.sync()

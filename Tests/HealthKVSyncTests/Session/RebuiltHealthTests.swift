@@ -119,4 +119,57 @@ struct RebuiltHealthTests {
         #expect(try bench.weights.contains(80))
         try bench.finish()
     }
+
+    @Test("C10: a cache that gave everything away finds what is new after a rebuild, and reads nothing again before it")
+    func cache() async throws {
+        let clock = ManualClock()
+        let health = MemoryHealth()
+        var plan = SyncPlan.walkingApp
+        plan.types[.stepCount]?.retention = .cache
+        let (here, hub) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
+        let engine = Bench.makeEngine(
+            here,
+            [
+                SyncPeer(StorePeer(hub, id: "hub", as: "phone"), plan: .everything),
+                SyncPeer(MemoryHealthPeer(health), plan: plan),
+            ], clock)
+        func walk(_ steps: Double, hour: Int) {
+            let start = clock.now - .seconds((100 - hour) * 3_600)
+            health.save(
+                Sample(
+                    .stepCount, steps, .count, from: start, to: start, source: Source(name: "Phone"),
+                    origin: .imported))
+        }
+        func sync() async throws {
+            for peer: PeerID in ["health", "hub", "health"] { _ = try await engine.sync(peer) }
+        }
+        func notices() throws -> [SyncNotice.Code] {
+            try engine.status().peers["health"]?.notices.map(\.code) ?? []
+        }
+        for peer in engine.peers { try await engine.enable(peer) }
+        for hour in 0..<5 { walk(Double(hour), hour: hour) }
+        try await sync()
+        #expect(try here.blockingRead { try $0.count(of: .stepCount) } == 0)
+        #expect(try hub.blockingRead { try $0.count(of: .stepCount) } == 5)
+        // What was given away is still the latest that Health shows.
+        for _ in 0..<3 {
+            clock.advance(seconds: 3_601)
+            let commit = try hub.info().commit
+            try await sync()
+            #expect(try notices().isEmpty && hub.info().commit <= commit + 2)
+        }
+        health.rebuild()
+        walk(80, hour: 60)
+        clock.advance(seconds: 3_601)
+        try await sync()
+        #expect(try notices().contains(.peerRestored))
+        try await sync()
+        let held = try hub.blockingRead { try $0.samples(of: .stepCount) }.map(\.quantity.value).sorted()
+        #expect(held == [0, 1, 2, 3, 4, 80])
+        #expect(try here.blockingRead { try $0.count(of: .stepCount) } == 0)
+        for store in [here, hub] {
+            #expect(try store.check().findings.isEmpty)
+            try store.close()
+        }
+    }
 }

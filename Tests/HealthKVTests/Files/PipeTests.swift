@@ -14,7 +14,7 @@ import Testing
 #endif
 
 /// Opening a pipe waits for a writer, so a store opens nothing but regular files.
-@Suite("Pipes in place of files", .timeLimit(.minutes(1)))
+@Suite("Pipes in place of files", .timeLimit(.minutes(30)))
 struct PipeTests {
     private func makeStore(_ folder: String) throws {
         let store = try SampleStore.open(at: folder)

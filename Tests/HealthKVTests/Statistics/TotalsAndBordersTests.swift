@@ -124,7 +124,7 @@ struct TotalsAndBordersTests {
         try store.close()
     }
 
-    @Test("A total that a peer tells is told to those that follow authoritative statistics", .timeLimit(.minutes(1)))
+    @Test("A total that a peer tells is told to those that follow authoritative statistics", .timeLimit(.minutes(30)))
     func followed() async throws {
         let store = try SampleStore.temporary(options: GoodStore.options)
         let options = CumulativeOptions(sources: .authoritative)

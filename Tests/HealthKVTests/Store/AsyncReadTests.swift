@@ -6,7 +6,8 @@ import Testing
 
 @testable import HealthKV
 
-@Suite("Asynchronous reads", .timeLimit(.minutes(10)))
+/// The tests run one after the other: two that each need all threads of the readers would wait for each other forever.
+@Suite("Asynchronous reads", .serialized, .timeLimit(.minutes(30)))
 struct AsyncReadTests {
     private static func store(_ count: Int = 10) throws -> SampleStore {
         let store = try SampleStore.temporary()
@@ -102,6 +103,7 @@ struct AsyncReadTests {
     @Test("A read that waits when its store is closed does not begin") func closing() async throws {
         let store = try Self.store()
         let letGo = Shared(false)
+        defer { letGo.withLock { $0 = true } }
         let began = Shared(0)
         let other = try Self.store()
         let holders = (0..<4).map { _ in
@@ -126,6 +128,7 @@ struct AsyncReadTests {
     @Test("Reads behind a full queue are given up at once when their task is cancelled") func waiting() async throws {
         let store = try Self.store()
         let letGo = Shared(false)
+        defer { letGo.withLock { $0 = true } }
         let began = Shared(0)
         let holders = (0..<4).map { _ in
             Task {
@@ -159,7 +162,7 @@ private final class Shared<Value: Sendable>: Sendable {
     }
 }
 
-@Suite("Values that follow the store", .timeLimit(.minutes(10)))
+@Suite("Values that follow the store", .timeLimit(.minutes(30)))
 struct StoreValuesTests {
     private static func at(_ day: Int) -> Instant { Instant(nanoseconds: Int64(day) * 86_400_000_000_000) }
 

@@ -13,21 +13,23 @@ import Testing
     private static let commits = isQuiet ? 200 : 20
     /// How many of the commits must be heard of in time: on a busy machine a processor may come late.
     private static let inTime = isQuiet ? 198 : 15
+    /// The longest lag. An observer that looks once a second, or less often, exceeds each.
+    private static let longest = Duration.milliseconds(isQuiet ? 100 : 500)
     /// How often all commits are tried: a machine may be busy for seconds.
     private static let series = 3
 
     @Test(
-        "Of the commits of another process, a read-only observer hears within a tenth of a second, woken or not",
+        "Of the commits of another process, a read-only observer hears soon, woken or not",
         arguments: [true, false])
     func lag(isWoken: Bool) async throws {
         var slowest: [Duration] = []
         for _ in 0..<OtherProcessTests.series {
             let lags = try await lags(isWoken: isWoken).sorted()
             slowest.append(lags[OtherProcessTests.inTime - 1])
-            if slowest.last! < .milliseconds(100) { break }
+            if slowest.last! < OtherProcessTests.longest { break }
         }
         let place = "\(OtherProcessTests.inTime) of \(OtherProcessTests.commits)"
-        #expect(slowest.last! < .milliseconds(100), "the lag at place \(place) in each series: \(slowest)")
+        #expect(slowest.last! < OtherProcessTests.longest, "the lag at place \(place) in each series: \(slowest)")
     }
 
     /// How long after each commit of this process another one heard of it.
@@ -36,8 +38,13 @@ import Testing
         let (path, ready) = (folder.path + "/group", folder.path + "/ready")
         let store = try SampleStore.open(at: path, options: .small(mapSize: 64 << 20))
         let committed = Monitor<[Int64]>([])
+        let hasEnded = Monitor(false)
         let app = Thread {
-            for _ in 0..<60_000 where FileSystem.size(of: ready) == nil { pause(milliseconds: 1) }
+            // Without a limit: the other process would wait forever for what is committed before it listens.
+            while FileSystem.size(of: ready) == nil {
+                if hasEnded.withLock({ $0 }) { return }
+                pause(milliseconds: 1)
+            }
             for number in 0..<OtherProcessTests.commits {
                 // Apart from each other, so that each comes alone, and at any moment between two looks.
                 pause(milliseconds: 61 + number % 7 * 13)
@@ -50,6 +57,7 @@ import Testing
             [folder = folder.path as String, path = path as String, isWoken = isWoken as Bool] in
             try await OtherProcessTests.observe(path, in: folder, isWoken: isWoken)
         }
+        hasEnded.withLock { $0 = true }
         app.join()
         let heard = String(decoding: FileSystem.bytes(of: folder.path + "/heard"), as: UTF8.self)
         let times = heard.split(separator: " ").compactMap { Int64($0) }

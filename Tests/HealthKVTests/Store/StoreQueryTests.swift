@@ -3,7 +3,7 @@ import Observation
 import Synchronization
 import Testing
 
-@Suite("Observable queries", .timeLimit(.minutes(10)))
+@Suite("Observable queries", .timeLimit(.minutes(30)))
 @MainActor
 struct StoreQueryTests {
     private func save(_ value: Double, _ day: Int, in store: SampleStore) async throws {

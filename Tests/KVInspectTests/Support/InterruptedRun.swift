@@ -42,7 +42,7 @@
 
         /// Waits until the tool has a child process, and returns its id.
         private func worker(of process: Process) throws -> Int32 {
-            for _ in 0..<5_000 {
+            for _ in 0..<120_000 where process.isRunning {
                 for id in try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap({ Int32($0) }) {
                     // The name in parentheses may contain any character; state and parent follow it.
                     let status = (try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8)) ?? ""
@@ -74,8 +74,8 @@
         }
 
         /// Waits until the process has installed its signal handler.
-        private func waitForHandler(of signal: Int32, in process: Process) throws {
-            for _ in 0..<5_000 {
+        func waitForHandler(of signal: Int32, in process: Process) throws {
+            for _ in 0..<120_000 where process.isRunning {
                 let status =
                     (try? String(contentsOfFile: "/proc/\(process.processIdentifier)/status", encoding: .utf8)) ?? ""
                 let caught = status.split(separator: "\n").first { $0.hasPrefix("SigCgt:") }?.split(separator: "\t")

@@ -41,9 +41,11 @@
             // Opened for both, it does not wait for a reader.
             let writer = try FileHandle(forUpdating: URL(fileURLWithPath: bench.path("export")))
             try writer.write(contentsOf: Data("<?xml version=\"1.0\"?><HealthData>".utf8))
+            try bench.waitForHandler(of: SIGINT, in: process)
+            // Time to read what is there, and to wait for more.
             usleep(300_000)
             kill(process.processIdentifier, SIGINT)
-            for _ in 0..<400 where process.isRunning { usleep(50_000) }
+            for _ in 0..<2_400 where process.isRunning { usleep(50_000) }
             try #require(!process.isRunning, "it goes on")
             #expect(process.terminationStatus == 1)
             #expect(!bench.exists("N"))

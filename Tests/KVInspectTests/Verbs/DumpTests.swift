@@ -162,7 +162,8 @@ struct DumpTests {
             // A link of a sample that does not exist any more.
             try transaction.setLink(
                 PeerLink(peer: "watch", sample: SampleID(), idAtPeer: SampleID(), version: 1, isProvisional: true))
-            try transaction.notePurged(.heartRate, of: SourceIdentity(bundle: "band", name: "Band"))
+            try transaction.notePurged(.heartRate, of: SourceIdentity(bundle: "band", name: "Band"), latest: now)
+            try transaction.notePurged(.stepCount, of: SourceIdentity(bundle: "band", name: "Band"), latest: nil)
             for (day, value) in [("2024-05-31", 612.5), ("2024-06-01", nil)] {
                 try transaction.setTotal(
                     DailyTotal(

@@ -14,9 +14,9 @@ struct WatchTests {
     }
 
     /// Runs `watch`, and calls `body` after each line with all that it has printed so far, until `body` returns `false`
-    /// or the tool ends.
+    /// or the tool ends. With `kills`, the tool is then killed instead of told by its closed output.
     private func watch(
-        _ arguments: [String], _ body: (_ looks: [[String: Any]]) throws -> Bool
+        _ arguments: [String], kills: Bool = false, _ body: (_ looks: [[String: Any]]) throws -> Bool
     ) throws -> (looks: [[String: Any]], code: Int32, errors: String) {
         let process = try bench.prepare(["watch", "S", "--interval", "0.05"] + arguments, input: nil)
         let (output, errors) = (Pipe(), Pipe())
@@ -33,6 +33,7 @@ struct WatchTests {
                 goesOn = try body(looks)
             }
         }
+        if kills { kill(process.processIdentifier, SIGKILL) }
         // The tool ends when nobody reads its output any more.
         try output.fileHandleForReading.close()
         process.waitUntilExit()
@@ -112,13 +113,16 @@ struct WatchTests {
             return try bench.run("watch", "S", "--interval", "0.01", "--count", "1").lines()
         }
         #expect(looks[0]["readers"] as? Int == 1 && looks[0]["oldest_reader"] is Int)
-        var held: [Int] = []
-        _ = try watch(["--interval", "1", "--count", "3"]) { _ in
-            usleep(100_000)
-            held.append(try store.info().readers.filter { $0.transaction != nil }.count)
-            return true
+        func held() throws -> Int { try store.info().readers.count { $0.transaction != nil } }
+        var left: Int?
+        // What is held until the second look is still there after five seconds.
+        _ = try watch(["--interval", "30", "--count", "2"], kills: true) { _ in
+            let end = ContinuousClock.now + .seconds(5)
+            while try held() > 0, ContinuousClock.now < end { usleep(20_000) }
+            left = try held()
+            return false
         }
-        #expect(held.allSatisfy { $0 == 0 }, "\(held)")
+        #expect(left == 0)
     }
 
     @Test("It goes on when the store is compacted in place, and says so when it is replaced by another")

@@ -118,10 +118,11 @@ import Testing
         try await withApp(.dietApp) { bench in
             bench.sync.start()
             try await eventually { try bench.device.count(of: .enableDelivery) > 0 && bench.status.lastSync != nil }
-            let store = bench.store
+            // Before the task begins, which may be after the changes.
+            let changes = bench.store.changes(of: [.bodyMass, .activeEnergyBurned])
             let heard = Task {
                 var types: Set<SampleType> = []
-                for await change in store.changes(of: [.bodyMass, .activeEnergyBurned]) {
+                for await change in changes {
                     if case .saved(let sample) = change.kind { types.insert(sample.type) }
                     if types.count == 2 { break }
                 }

@@ -208,10 +208,11 @@ import Testing
 
     /// The number of feed requests, once no more arrive for a while.
     private func settled(_ bench: AppBench) async throws -> Int {
-        var (count, quiet) = (-1, 0)
-        while quiet < 30 {
+        var (count, quiet, since) = (-1, 0, ContinuousClock.now)
+        // Many looks and a long time: on a busy machine neither alone shows that the app had its turn.
+        while quiet < 300 || ContinuousClock.now - since < .seconds(1) {
             let now = bench.device.count(of: .changes)
-            (count, quiet) = (now, now == count ? quiet + 1 : 0)
+            if now == count { quiet += 1 } else { (count, quiet, since) = (now, 0, ContinuousClock.now) }
             try await Task.sleep(for: .milliseconds(2))
         }
         return count

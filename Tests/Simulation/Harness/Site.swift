@@ -58,6 +58,9 @@ final class Site {
         return !keepsStepsBriefly && stepsFrom.map { start >= $0 } ?? true
     }
 
+    /// The neighbours that the store reaches by messages, as over a network.
+    var byMessages: Set<Int> = []
+
     static let weights: [SampleType] = [.bodyMass, .leanBodyMass]
     static let nutrients: [SampleType] = [.dietaryProtein, .dietaryCarbohydrates, .dietaryFatTotal]
     static let healthName: PeerID = "HealthKit"
@@ -141,7 +144,13 @@ final class Site {
         }
         for other in links {
             let peer = StorePeer(neighbours[other].store, id: PeerID("store\(other)"), as: readerName)
-            peers.append(SyncPeer(WirePeer(inner: peer, wire: wire, lock: {}, plant: mistake), plan: .everything))
+            guard byMessages.contains(other) else {
+                peers.append(SyncPeer(WirePeer(inner: peer, wire: wire, lock: {}, plant: mistake), plan: .everything))
+                continue
+            }
+            let service = PeerService(peer, limits: PeerLimits(operations: 6, page: 4))
+            let remote = RemotePeer(id: peer.id) { call, body in await service.answer(call, body) }
+            peers.append(SyncPeer(WirePeer(inner: remote, wire: wire, lock: {}, plant: mistake), plan: .everything))
         }
         let engine = SyncEngine(store: store, peers: peers, options: options)
         self.engine = engine

@@ -26,6 +26,8 @@ enum WireFault: String, CaseIterable, Sendable {
     case wrongPage
     /// The call is performed and never returns.
     case neverReturns
+    /// The answer is one that no peer may give.
+    case badAnswer
 
     /// The faults of a wire.
     static let ofWires: [WireFault] = [.lost, .answerLost, .doubled, .crashBefore, .crashAfter, .lockedBetween]
@@ -33,6 +35,8 @@ enum WireFault: String, CaseIterable, Sendable {
     static let ofPeers: [WireFault] = [.outcomeMissing, .outcomesTooMany, .standsStill, .wrongPage, .neverReturns]
     /// The faults of a named call.
     static let ofCalls: [WireFault] = [.lost, .answerLost, .neverReturns]
+    /// The faults of a named call of seeds of the tenth set.
+    static let ofTenth: [WireFault] = ofCalls + [.badAnswer, .badAnswer]
 }
 
 /// The calls besides pull and push, whose faults are planned by name: if they met a fault that is planned without a
@@ -238,8 +242,10 @@ struct WirePeer<Inner: Peer>: Peer {
     }
 
     /// Performs a call, unless its planned fault prevents that.
+    ///
+    /// - Parameter spoil: makes of an answer one that no peer may give.
     private func pass<Answer: Sendable>(
-        _ call: WireCall, _ body: () async throws(PeerError) -> Answer
+        _ call: WireCall, _ spoil: (inout Answer) -> Void = { _ in }, _ body: () async throws(PeerError) -> Answer
     ) async throws(PeerError) -> Answer {
         switch wire.next(call) {
         case .lost: throw PeerError(.transient, "the wire lost the call")
@@ -249,6 +255,10 @@ struct WirePeer<Inner: Peer>: Peer {
         case .neverReturns:
             await wire.hang()
             throw PeerError(.transient, "the wire gave up")
+        case .badAnswer:
+            var answer = try await body()
+            spoil(&answer)
+            return answer
         default: return try await body()
         }
     }
@@ -310,19 +320,23 @@ extension WirePeer: DatabasePeer where Inner: DatabasePeer {
 
 extension WirePeer: RecordPeer where Inner: RecordPeer {
     func greet(_ greeting: PeerGreeting) async throws(PeerError) -> PeerGreeting? {
-        try await pass(.greet) { () throws(PeerError) in try await inner.greet(greeting) }
+        try await pass(.greet, { $0?.oldest = 0 }) { () throws(PeerError) in try await inner.greet(greeting) }
     }
     func meet(told: ChangeToken?) async throws(PeerError) -> PeerMemory? {
         try await pass(.meet) { () throws(PeerError) in try await inner.meet(told: told) }
     }
     func digest(of type: SampleType, in window: TimeRange) async throws(PeerError) -> SyncDigest? {
-        try await pass(.digest) { () throws(PeerError) in try await inner.digest(of: type, in: window) }
+        try await pass(.digest, { $0 = SyncDigest(count: -1, sum: 1) }) { () throws(PeerError) in
+            try await inner.digest(of: type, in: window)
+        }
     }
     func types() async throws(PeerError) -> Set<SampleType> {
         try await pass(.types) { () throws(PeerError) in try await inner.types() }
     }
     func forgotten(among samples: [Sample], since token: [UInt8]) async throws(PeerError) -> Set<SampleID>? {
-        try await pass(.forgotten) { () throws(PeerError) in try await inner.forgotten(among: samples, since: token) }
+        try await pass(.forgotten, { $0?.insert(SampleID()) }) { () throws(PeerError) in
+            try await inner.forgotten(among: samples, since: token)
+        }
     }
 }
 

@@ -105,6 +105,9 @@ final class World {
     static let firstOfEighth: UInt64 = 1 << 44
     /// Seeds from here on may have stores that only send some types.
     static let firstOfNinth: UInt64 = 1 << 45
+    /// Seeds from here on may have stores that reach others by messages, a HealthKit that adds an activity to workouts,
+    /// answers of record peers that break the rules, and clocks of 1970.
+    static let firstOfTenth: UInt64 = 1 << 46
     private static let beginning = Date(timeIntervalSinceReferenceDate: 700_000_000)
 
     init(seed: UInt64, scratch: String, plant: Plant?, isLive: Bool = false) async throws {
@@ -146,6 +149,8 @@ final class World {
         equalVersionReplaces = options.equalVersionReplaces
         if meetsMore { World.drawMore(&options, &later) }
         options.earliestDateBoundsStarts = earliestBoundsStarts
+        var tenth = SeededGenerator(seed: seed ^ 0x7E_47B5_AE55_A6E5)
+        options.addsWorkoutActivity = seed >= World.firstOfTenth && tenth.chance(percent: 50)
         let count = random.number(2..<6)
         let drawn = random.pick([0, 1, 1, 2, 2, 2, 2])
         // Engines that run by themselves meet a cloud in every run.
@@ -163,6 +168,7 @@ final class World {
                     clock: clock, seed: seed, types: types, runs: isLive, isSmall: meetsLast))
         }
         drawLinks(healths)
+        if seed >= World.firstOfTenth { drawMessages(&tenth) }
         if !isLive, seed >= World.firstOfEighth { drawImports() }
         if !isLive, seed >= World.firstOfNinth { drawSending() }
         note("\(count) stores, \(healths) HealthKits, links \(sites.map(\.links)), parts \(parts), \(options)")
@@ -210,6 +216,12 @@ final class World {
             if isCache, !site.links.isEmpty { site.steps.retention = .cache }
             note("store\(site.number) imports steps of \(site.steps.horizon), \(site.steps.retention)")
         }
+    }
+
+    /// Draws which neighbours a store reaches by messages instead of calls.
+    private func drawMessages(_ tenth: inout SeededGenerator) {
+        for site in sites { site.byMessages = Set(site.links.filter { _ in tenth.chance(percent: 40) }) }
+        note("by messages \(sites.map { $0.byMessages.sorted() })")
     }
 
     /// Draws which types a store only sends to its HealthKit: no other app writes them.

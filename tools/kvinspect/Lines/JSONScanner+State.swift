@@ -4,7 +4,7 @@ import HealthKV
 enum StateEntry: Sendable {
     case deleted(DeletedSample)
     case peer(RegisteredPeer)
-    case purged(SampleType, SourceIdentity)
+    case purged(SampleType, SourceIdentity, latest: Instant?)
     case anchor(Anchor)
     case pending(PendingOperation)
     case link(PeerLink)

@@ -7,7 +7,7 @@ struct StateRecord: Decodable {
     private let operation, status, reason, accessType, event, displaced, name, bytes, job: String?
     private let sample: SampleID?
     private let content: Sample?
-    private let registered, lastSeen, time, nextTry, modified, start, end: Instant?
+    private let registered, lastSeen, time, nextTry, modified, start, end, latest: Instant?
     private let queueTypes: [String]?
     private let syncVersion, number, attempts, replica, batches: Int64?
     private let retired, sent: Bool?
@@ -19,7 +19,7 @@ struct StateRecord: Decodable {
         case "purged":
             .purged(
                 SampleType(try name(type, "type")),
-                SourceIdentity(bundle: bundle ?? "", name: try required(source, "source")))
+                SourceIdentity(bundle: bundle ?? "", name: try required(source, "source")), latest: latest)
         case "anchor": .anchor(try anchor())
         case "pending": .pending(try pending())
         case "note":

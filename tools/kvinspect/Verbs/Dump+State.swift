@@ -19,13 +19,14 @@ struct StateLines {
                 line("import", [.init("job", .string(job.job)), .init("batches", .count(job.position))]))
         }
         for peer in try transaction.peers() { try listing.append(line("peer", fields(of: peer))) }
-        try transaction.forEachPurged { type, source in
+        try transaction.forEachPurged { type, source, latest in
             try listing.append(
                 line(
                     "purged",
                     [
                         .init("type", .string(type.identifier)), .init("source", .string(source.name)),
                         .init("bundle", .string(source.bundle)),
+                        .init("latest", .optional(latest, in: .utc)),
                     ]))
         }
         for anchor in try transaction.anchors() { try listing.append(line("anchor", sync.fields(of: anchor))) }
@@ -57,7 +58,7 @@ struct StateLines {
         try transaction.forEachDeletionUnderWay(skippingDamage: false) { _ in }
         _ = try transaction.unfinishedImports()
         _ = try transaction.peers()
-        try transaction.forEachPurged { _, _ in }
+        try transaction.forEachPurged { _, _, _ in }
         _ = try transaction.anchors()
         _ = try transaction.pending()
         try transaction.forEachLink(skippingDamage: false) { _ in }

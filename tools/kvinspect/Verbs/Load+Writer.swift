@@ -108,7 +108,7 @@ final class BatchWriter: Sendable {
         case .peer(let peer):
             // A store that knows the peer itself knows better.
             if try transaction.peer(peer.id) == nil { try transaction.setPeer(peer) }
-        case .purged(let type, let source): try transaction.notePurged(type, of: source)
+        case .purged(let type, let source, let latest): try transaction.notePurged(type, of: source, latest: latest)
         case .anchor(let anchor):
             if try transaction.anchor(peer: anchor.peer, type: anchor.type, scope: anchor.scope) == nil {
                 try transaction.setAnchor(anchor)

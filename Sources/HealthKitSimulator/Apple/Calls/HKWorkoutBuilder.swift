@@ -69,6 +69,13 @@ public class HKWorkoutBuilder: NSObject, @unchecked Sendable {
         }
         var content = built.content
         content.members = built.members.map(\.uuid)
+        if content.activities.isEmpty, app.device.options.addsWorkoutActivity {
+            content.activities = [
+                WorkoutContent.Activity(
+                    uuid: SimulatedIdentifiers.next(), activity: content.activity, start: start, end: end,
+                    metadata: CheckedMetadata([:]))
+            ]
+        }
         let record = HealthRecord(
             uuid: SimulatedIdentifiers.next(), type: HKObjectType.workoutType(), start: start, end: end,
             content: .workout(content),

@@ -10,8 +10,10 @@ struct JudgedShare {
     private let (shard, shards): (Int, Int)
     private let kept: String
 
-    /// The seconds without output that count as a hang.
-    static let patience: UInt32 = 20
+    /// The seconds of processor time that count as a hang. Other work on the machine does not lengthen them.
+    private static let patience = 20
+    /// The limit in seconds of wall-clock time, for calls that wait without computing.
+    private static let sleepPatience: UInt32 = 300
 
     init(_ name: String, _ arguments: Arguments) throws {
         shard = Int(try arguments.number("shard", default: 0))
@@ -25,10 +27,15 @@ struct JudgedShare {
 
     var numbers: [Int] { (first..<max(first, last)).filter { $0 % shards == shard } }
 
+    /// Prints the number of a case, and arms the timers that end the process if the case takes too long.
+    func begin(_ number: Int) {
+        say("at \(number)")
+        ProcessorTime.limit(seconds: JudgedShare.patience, wallSeconds: JudgedShare.sleepPatience)
+    }
+
     /// Judges one case, which a signal may end, and prints its result. An error is a finding.
     func judge(_ number: Int, _ words: String = "", _ body: () throws -> String) -> String {
-        say("at \(number)")
-        _ = alarm(JudgedShare.patience)
+        begin(number)
         let result: String
         do { result = try body() } catch { result = "wrong_\(error)" }
         let told = result.replacing(" ", with: "_")
@@ -93,8 +100,7 @@ struct DamageRun {
             let damage = kinds.randomElement(using: &generator)!
             let bytes =
                 isForged ? Forgery.forge(known.base.states[0], &generator) : damage.done(to: known.base, &generator)
-            say("at \(number)")
-            _ = alarm(JudgedShare.patience)
+            share.begin(number)
             let result = try judge(bytes, known, &generator)
             say("\(result) \(number) \(content.rawValue) \(damage.rawValue)")
             try share.keep(number, bytes, result)

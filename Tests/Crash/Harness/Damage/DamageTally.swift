@@ -29,7 +29,7 @@ struct DamageTally: Sendable {
         var number: Int?
         for line in output.lines { count(line, &number) }
         if let signal = output.signal, let number {
-            if signal == SIGALRM { hangs += 1 } else { signals += 1 }
+            if signal == SIGPROF || signal == SIGALRM { hangs += 1 } else { signals += 1 }
             files += 1
             failures.append("file \(number): ended by signal \(signal)")
             return number + 1

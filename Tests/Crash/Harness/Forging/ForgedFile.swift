@@ -121,7 +121,7 @@ struct ForgedFile {
         ask { _ = try $0.audit() }
         ask { _ = try $0.shadowing() }
         ask { _ = try $0.priorities() }
-        ask { try $0.forEachPurged { _, _ in } }
+        ask { try $0.forEachPurged { _, _, _ in } }
         ask { try $0.forEachTotal { _ in } }
         ask { _ = try $0.samples(syncIdentifier: "app.log.1") }
         ask { _ = try $0.samples(metadataKey: "note", values: [.string("a"), .number(.pi)]) }

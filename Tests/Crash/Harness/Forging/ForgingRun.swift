@@ -66,7 +66,7 @@ struct ForgingRun {
             // A change that LMDB itself refuses cannot occur in a file either.
             return say("right \(number)")
         }
-        ForgingRun.watch()
+        ProcessorTime.limit(seconds: ForgingRun.lastPatience, wallSeconds: ForgingRun.sleepPatience)
         let began = ProcessorTime.ofProcess
         if isTrusting { TrustingReader.read(mutation.changes) }
         var file = ForgedFile(folder: folder, names: base.names, generator: generator)
@@ -83,20 +83,9 @@ struct ForgingRun {
         try RawFile(keep + "/\(number).mdb").replace(with: RawFile.bytes(of: folder + "/data.mdb"))
     }
 
-    /// Arms timers that end the process if a file takes too long.
-    private static func watch() {
-        var timer = itimerval()
-        timer.it_value.tv_sec = lastPatience
-        // unsafe: C reads the timer during the call.
-        _ = unsafe setitimer(profiling, &timer, nil)
-        _ = alarm(sleepPatience)
-    }
-
     #if canImport(Glibc)
-        private static let profiling = __itimer_which_t(ITIMER_PROF.rawValue)
         private static let data = __rlimit_resource_t(RLIMIT_DATA.rawValue)
     #else
-        private static let profiling = ITIMER_PROF
         private static let data = RLIMIT_DATA
     #endif
 }

@@ -27,9 +27,21 @@ enum ProcessorTime {
         return .seconds(seconds) + .microseconds(Int64(usage.ru_utime.tv_usec) + Int64(usage.ru_stime.tv_usec))
     }
 
+    /// Arms timers that end this process, in place of those armed before: by SIGPROF after so many seconds of its
+    /// processor time, and by SIGALRM after so many of wall-clock time.
+    static func limit(seconds: Int, wallSeconds: UInt32) {
+        var timer = itimerval()
+        timer.it_value.tv_sec = seconds
+        // unsafe: C reads the timer during the call.
+        _ = unsafe setitimer(profiling, &timer, nil)
+        _ = alarm(wallSeconds)
+    }
+
     #if canImport(Glibc)
+        private static let profiling = __itimer_which_t(ITIMER_PROF.rawValue)
         private static let children = RUSAGE_CHILDREN.rawValue
     #else
+        private static let profiling = ITIMER_PROF
         private static let children = RUSAGE_CHILDREN
     #endif
 }
