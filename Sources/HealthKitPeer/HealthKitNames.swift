@@ -9,8 +9,10 @@ enum OwnKey {
     /// The duration of a workout in seconds, as the app states it. HealthKit derives a duration of its own from the
     /// span and the recorded pauses.
     static let duration = "HealthKVDuration"
+    /// Marks a workout that the app gave no activities. HealthKit may add one that lasts as long as the workout.
+    static let plain = "HealthKVNoActivities"
 
-    static let all: Set<String> = [group, workout, duration]
+    static let all: Set<String> = [group, workout, duration, plain]
 }
 
 /// The units in which quantities in metadata are stored, because HealthKit does not report their original units.
@@ -37,18 +39,7 @@ enum StoredForm {
         if sample.metadata.isEmpty, sample.workout == nil { return sample }
         sample.metadata = sample.metadata.mapValues(value)
         sample.workout = sample.workout.map(workout)
-        if let workout = sample.workout, isAdded(workout.activities, to: sample, workout) {
-            sample.workout?.activities = []
-        }
         return sample
-    }
-
-    /// Whether the activities of a workout are the one that HealthKit may add to a workout without any: it lasts as
-    /// long as the workout, and says nothing else.
-    private static func isAdded(_ activities: [WorkoutActivity], to sample: Sample, _ workout: Workout) -> Bool {
-        guard activities.count == 1, let activity = activities.first else { return false }
-        return activity.activityType == workout.activityType && activity.start == sample.start
-            && activity.end == sample.end && activity.metadata.isEmpty
     }
 
     private static func workout(_ workout: Workout) -> Workout {

@@ -71,6 +71,7 @@ extension HealthKitGateway {
         if let zone = sample.timeZone { metadata[HKMetadataKeyTimeZone] = zone }
         if let group = sample.group { metadata[OwnKey.group] = group }
         if sample.type == .workout { metadata[OwnKey.duration] = sample.duration.map { NSNumber(value: $0) } }
+        if let workout = sample.workout, workout.activities.isEmpty { metadata[OwnKey.plain] = true }
         return metadata
     }
 
@@ -230,7 +231,10 @@ struct SampleReader {
         pulled.count = max(1, (sample as? HKQuantitySample)?.count ?? 1)
         // Most samples have no metadata.
         if let metadata = sample.metadata, !metadata.isEmpty { read(metadata, into: &pulled) }
-        if let workout = sample as? HKWorkout { pulled.workout = gateway.content(of: workout) }
+        if let workout = sample as? HKWorkout {
+            pulled.workout = gateway.content(of: workout)
+            if sample.metadata?[OwnKey.plain] != nil { pulled.workout?.activities = [] }
+        }
         if sample is HKCorrelation { pulled.group = group ?? pulled.group ?? sample.uuid.uuidString }
         return pulled
     }
@@ -243,6 +247,7 @@ struct SampleReader {
         let zone = metadata.removeValue(forKey: HKMetadataKeyTimeZone) as? String
         let ownGroup = metadata.removeValue(forKey: OwnKey.group) as? String
         let duration = (metadata.removeValue(forKey: OwnKey.duration) as? NSNumber)?.doubleValue
+        metadata.removeValue(forKey: OwnKey.plain)
         (pulled.syncIdentifier, pulled.version, pulled.timeZone) = (identifier, version ?? 0, zone)
         pulled.isUserEntered = wasEntered ?? false
         pulled.metadata = metadata.compactMapValues(gateway.ownValue)

@@ -177,7 +177,7 @@ struct RecordReader {
                     continue
                 }
                 guard RecordReader.set(entry.key, entry.text, in: &record) else {
-                    unknown += (unknown.isEmpty ? "" : "\n") + RecordReader.raw(bytes, child, &isMended)
+                    keptOut.append((ExportName.metadataEntry.text, child.tag.count))
                     continue
                 }
             } else if isInBeats, ExportName.beat.isName(of: child, in: bytes) {

@@ -99,35 +99,39 @@ struct WorkoutReader {
         var activity: WorkoutActivity?
         var unread: [Int] = []
         // What stands within a part that is kept as it stands is kept with it.
-        var isWithinUnread = false
+        var depthOfUnread = Int.max
         for (number, child) in element.nodes.enumerated().dropFirst() {
             if child.depth == 1, let finished = activity {
                 workout.activities.append(finished)
                 activity = nil
             }
-            if child.depth == 1 { isWithinUnread = false } else if isWithinUnread { continue }
+            if child.depth > depthOfUnread { continue }
+            depthOfUnread = .max
             if ExportName.workoutActivity.isName(of: child, in: bytes), child.depth == 1 {
                 activity = part(element, child, until: end, bytes, &reader, &isMended)
                 if activity == nil {
                     unread.append(number)
-                    isWithinUnread = true
+                    depthOfUnread = child.depth
                 }
             } else if ExportName.workoutStatistics.isName(of: child, in: bytes) {
                 guard let found = statistics(element, child, bytes, &reader, &isMended) else {
                     unread.append(number)
+                    depthOfUnread = child.depth
                     continue
                 }
                 if child.depth > 1 { activity?.statistics.append(found) } else { workout.statistics.append(found) }
             } else if ExportName.workoutEvent.isName(of: child, in: bytes) {
                 guard let found = event(element, number, bytes, &reader, &isMended) else {
                     unread.append(number)
+                    depthOfUnread = child.depth
                     continue
                 }
                 if child.depth > 1 { activity?.events.append(found) } else { workout.events.append(found) }
             } else if ExportName.metadataEntry.isName(of: child, in: bytes), child.depth == 2, activity != nil,
                 let entry = reader.metadata(element, child, bytes, &isMended)
             {
-                activity?.metadata.add(ExportMetadata.value(entry.text, of: entry.key), as: entry.key)
+                let value = ExportMetadata.value(entry.text, of: entry.key)
+                if activity?.metadata.add(value, as: entry.key) == false { isMended = true }
             }
         }
         if let activity { workout.activities.append(activity) }
@@ -225,7 +229,7 @@ struct WorkoutReader {
         for child in element.nodes[(number + 1)...] {
             guard child.depth > node.depth else { break }
             guard let entry = reader.metadata(element, child, bytes, &isMended) else { continue }
-            event.metadata.add(ExportMetadata.value(entry.text, of: entry.key), as: entry.key)
+            if !event.metadata.add(ExportMetadata.value(entry.text, of: entry.key), as: entry.key) { isMended = true }
         }
         return event
     }

@@ -36,18 +36,21 @@ struct ImportJob {
 
 extension ImportJob {
     static func find(_ name: String, in snapshot: Snapshot) throws -> ImportJob? {
-        let key = ImportJob.key(name, snapshot.header.hashKey)
-        guard let span = try snapshot.view.get(snapshot.tables[.upkeep], key) else { return nil }
-        return try ImportJob(span, key: key)
+        try stored(name, in: snapshot)?.job
     }
 
     /// Returns the commits between the first and the last of the batches that are in the store; `nil` if they are not
     /// known.
     static func commits(of name: String, in snapshot: Snapshot) throws -> ClosedRange<UInt64>? {
+        guard let (job, last) = try stored(name, in: snapshot) else { return nil }
+        return job.firstCommit > 0 && job.firstCommit <= last ? job.firstCommit...last : nil
+    }
+
+    /// Returns the record of a job, and the commit that wrote it.
+    private static func stored(_ name: String, in snapshot: Snapshot) throws -> (job: ImportJob, commit: UInt64)? {
         let key = ImportJob.key(name, snapshot.header.hashKey)
         guard let span = try snapshot.view.get(snapshot.tables[.upkeep], key) else { return nil }
-        let (first, last) = (try ImportJob(span, key: key).firstCommit, StoredValue.commit(head: span))
-        return first > 0 && first <= last ? first...last : nil
+        return (try ImportJob(span, key: key), StoredValue.commit(head: span))
     }
 
     static func position(of name: String, in snapshot: Snapshot) throws -> Int {

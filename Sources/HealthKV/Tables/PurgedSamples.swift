@@ -34,7 +34,8 @@ extension PurgedSamples {
     /// - Parameter latest: the latest of their starts; `nil` if it is not known.
     static func note(_ type: UInt32, _ source: UInt32, latest: Int64?, in txn: inout WriteTransaction) throws {
         let key = PurgedSamples.key(type, source)
-        var latest = latest
+        // A sample of the distant future must not hide all others.
+        var latest = latest.map { min($0, txn.environment.now().nanoseconds) }
         if let known = try PurgedSamples.latest(key, in: txn.snapshot) {
             // What is not known once is not known any more.
             guard let known = known.start, latest.map({ $0 > known }) ?? true else { return }

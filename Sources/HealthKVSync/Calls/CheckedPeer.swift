@@ -43,6 +43,9 @@ final class CheckedPeer: Sendable {
         }
     }
 
+    /// Returns how many samples a message may carry, of as many as are wanted.
+    func pageSize(_ wanted: Int) -> Int { limits.page(wanted) }
+
     /// Whether the peer keeps records, and has one feed of all types.
     var keepsRecords: Bool { records != nil }
     /// Whether an empty answer of the peer never means deleted.

@@ -23,7 +23,7 @@ struct ForgottenDeletions: SessionJob {
             while let from = start {
                 try Task.checkCancellation()
                 try await holdLease()
-                let limit = options.shortPage
+                let limit = peer.pageSize(options.shortPage)
                 let given = try store.blockingRead { try $0.given(to: name, seen, type, from: from, limit: limit) }
                 start = given.next
                 guard !given.samples.isEmpty else { continue }

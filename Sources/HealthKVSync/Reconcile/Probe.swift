@@ -46,10 +46,12 @@ struct Probe: SessionJob {
         let known = try state()[type]
         let bound = max(known.history.horizon ?? .distantPast, known.history.skipped ?? .distantPast)
         let page = try await peer.enumerate(EnumerationRequest(type: type, limit: Self.probed))
-        let (name, ignored) = (name, memory.leftOut[type] ?? [])
+        let (name, now, ignored) = (name, now, memory.leftOut[type] ?? [])
         let latest = page.samples.filter { addition in
             let sample = addition.sample
-            return sample.start > bound && !ignored.contains(addition.idAtPeer) && (try? sample.validate()) != nil
+            // What lies ahead of the clock may have been purged, whatever is noted of that.
+            return sample.start > bound && sample.start <= now && !ignored.contains(addition.idAtPeer)
+                && (try? sample.validate()) != nil
         }
         return try store.blockingRead { txn in
             Set(try latest.filter { try !txn.knows($0, of: name) }.map(\.idAtPeer))

@@ -97,7 +97,7 @@ public struct RemotePeer: RecordPeer {
     /// search for what it does not know takes further messages, for half of the time that a call has; operations that
     /// are left then count as failed, and the engine goes on with them.
     public func push(_ operations: [PushOperation]) async -> [PushOutcome] {
-        var search = UnreadableSearch(until: SuspendingClock.now + (limits.deadline ?? .seconds(60)) / 2)
+        var search = UnreadableSearch(until: SuspendingClock.now + limits.deadline(usual: .seconds(60)) / 2)
         return await push(operations[...], &search)
     }
 

@@ -6,17 +6,19 @@ import Synchronization
 final class LeaseKeeper: Sendable {
     private let store: SampleStore
     private let peer: PeerID
+    private let calls: CheckedPeer
     private let engine: EngineIdentity
     private let clock: SyncClock
-    /// A lease outlasts a call of a peer that takes longer than usual: otherwise two engines would take it from each
-    /// other in turn, and neither could store what its call returned.
-    private let leaseTime: Duration
+    private let usualTime: Duration
+    /// A lease outlasts a call of a peer that takes longer than usual, as a server may tell: otherwise two engines
+    /// would take it from each other in turn, and neither could store what its call returned.
+    private var leaseTime: Duration { max(usualTime, (calls.ownDeadline ?? .zero) * 2) }
     /// The token of our lease, while this engine holds it.
     private let token = Mutex<UInt64?>(nil)
 
     init(store: SampleStore, peer: CheckedPeer, options: SyncOptions, engine: EngineIdentity) {
-        (self.store, self.peer, self.engine, clock) = (store, peer.id, engine, options.clock)
-        leaseTime = max(options.leaseTime, (peer.ownDeadline ?? .zero) * 2)
+        (self.store, self.peer, calls, self.engine, clock) = (store, peer.id, peer, engine, options.clock)
+        usualTime = options.leaseTime
     }
 
     /// Takes the lease, or renews it after half of its time. Throws if another engine holds it, or has held it since

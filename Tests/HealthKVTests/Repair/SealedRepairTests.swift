@@ -260,7 +260,7 @@ import Testing
             #expect(try values().allSatisfy { known[$0.key] == $0.value })
         }
         try replace(whole)
-        try change { transaction, tables, header in
+        try RawStore.change(old) { transaction, tables, header in
             header.storeID = SampleID()
             header.transaction = UInt64(transaction.id)
             try transaction.put(tables[.meta], StoreHeader.key, header.value)
@@ -280,20 +280,6 @@ import Testing
         #expect(try values(in: store) != known)
     }
 
-    private func change(
-        _ body: (inout LMDB.WriteTransaction, OpenTables, inout StoreHeader) throws -> Void
-    ) throws {
-        var options = Environment.Options()
-        options.isPrivate = true
-        let environment = try Environment(folder: old, options: options)
-        defer { _ = environment.close() }
-        var transaction = try environment.beginWrite()
-        let tables = try OpenTables(creatingIn: &transaction, environment)
-        var header = try StoreHeader.read(transaction.view, tables)
-        try body(&transaction, tables, &header)
-        try transaction.commit()
-    }
-
     /// Returns a chunk with other values, whose checksums are right.
     private func forgery(_ value: [UInt8]) throws -> [UInt8] {
         let stored = try StoredValue(value.rawBytes, table: .chunks)
@@ -308,7 +294,7 @@ import Testing
 
     /// Replaces all chunks by others: those of somebody without the key.
     private func forge(_ key: UInt64?, isSealed: Bool = true) throws {
-        try change { transaction, tables, header in
+        try RawStore.change(old) { transaction, tables, header in
             let own = isSealed ? SealedBodies(TestCipher(key: 1), of: header.storeID) : nil
             var values: [([UInt8], [UInt8])] = []
             do {

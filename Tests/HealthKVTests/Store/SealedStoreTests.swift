@@ -200,26 +200,20 @@ extension TestCipher: StoreSealer {}
 
     /// Replaces all chunks by what `forger` makes of them.
     private func forge(_ path: String, _ forger: TestCipher?) throws {
-        var options = Environment.Options()
-        options.isPrivate = true
-        let environment = try Environment(folder: path, options: options)
-        defer { _ = environment.close() }
-        var transaction = try environment.beginWrite()
-        let tables = try OpenTables(creatingIn: &transaction, environment)
-        var header = try StoreHeader.read(transaction.view, tables)
-        let own = SealedBodies(sealer, of: header.storeID)
-        var values: [([UInt8], [UInt8])] = []
-        do {
-            var cursor = try transaction.view.cursor(tables[.chunks])
-            while try cursor.next() { values.append((cursor.key.copied(), own.open(cursor.value)!)) }
+        try RawStore.change(path) { transaction, tables, header in
+            let own = SealedBodies(sealer, of: header.storeID)
+            var values: [([UInt8], [UInt8])] = []
+            do {
+                var cursor = try transaction.view.cursor(tables[.chunks])
+                while try cursor.next() { values.append((cursor.key.copied(), own.open(cursor.value)!)) }
+            }
+            for (key, value) in values {
+                let forged = try forger.map { try SealedBodies($0, of: header.storeID).seal(value.rawBytes)! } ?? value
+                try transaction.put(tables[.chunks], key, forged)
+            }
+            header.transaction = UInt64(transaction.id)
+            try transaction.put(tables[.meta], StoreHeader.key, header.value)
         }
-        for (key, value) in values {
-            let forged = try forger.map { try SealedBodies($0, of: header.storeID).seal(value.rawBytes)! } ?? value
-            try transaction.put(tables[.chunks], key, forged)
-        }
-        header.transaction = UInt64(transaction.id)
-        try transaction.put(tables[.meta], StoreHeader.key, header.value)
-        try transaction.commit()
     }
 
     @Test("A copy is sealed, sealed with another key, or opened, and holds the same", arguments: [true, false])
