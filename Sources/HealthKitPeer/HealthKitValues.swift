@@ -233,7 +233,8 @@ struct SampleReader {
         if let metadata = sample.metadata, !metadata.isEmpty { read(metadata, into: &pulled) }
         if let workout = sample as? HKWorkout {
             pulled.workout = gateway.content(of: workout)
-            if sample.metadata?[OwnKey.plain] != nil { pulled.workout?.activities = [] }
+            let isPlain = sample.metadata?[OwnKey.plain] != nil && workout.workoutActivities.count < 2
+            if isPlain { pulled.workout?.activities = [] }
         }
         if sample is HKCorrelation { pulled.group = group ?? pulled.group ?? sample.uuid.uuidString }
         return pulled

@@ -176,7 +176,7 @@ MUTANTS = [
            "return start | hash(slot | raise << 60, clock) & (1 << bits - 1)",
            "return MUTANT ? start : start | hash(slot | raise << 60, clock) & (1 << bits - 1)"),
     Mutant("sync-added-activity", "HealthKitPeerTests.WorkoutEchoTests/raisedEcho", "Sources/HealthKitPeer/HealthKitValues.swift",
-           "if sample.metadata?[OwnKey.plain] != nil {", "if sample.metadata?[OwnKey.plain] != nil, !MUTANT {"),
+           "if isPlain {", "if isPlain, !MUTANT {"),
     Mutant("sync-purged", "HealthKVSyncTests.RebuiltHealthTests/cache", "Sources/HealthKV/Tables/PurgedSamples.swift",
            "return known.start.map { $0 >= start.nanoseconds } ?? true",
            "return MUTANT || known.start.map { $0 >= start.nanoseconds } ?? true"),

@@ -131,7 +131,9 @@ struct WorkoutReader {
                 let entry = reader.metadata(element, child, bytes, &isMended)
             {
                 let value = ExportMetadata.value(entry.text, of: entry.key)
-                if activity?.metadata.add(value, as: entry.key) == false { isMended = true }
+                if activity?.metadata.add(value, as: entry.key) == false {
+                    reader.keptOut.append((ExportName.metadataEntry.text, child.tag.count))
+                }
             }
         }
         if let activity { workout.activities.append(activity) }
@@ -229,7 +231,9 @@ struct WorkoutReader {
         for child in element.nodes[(number + 1)...] {
             guard child.depth > node.depth else { break }
             guard let entry = reader.metadata(element, child, bytes, &isMended) else { continue }
-            if !event.metadata.add(ExportMetadata.value(entry.text, of: entry.key), as: entry.key) { isMended = true }
+            if !event.metadata.add(ExportMetadata.value(entry.text, of: entry.key), as: entry.key) {
+                reader.keptOut.append((ExportName.metadataEntry.text, child.tag.count))
+            }
         }
         return event
     }

@@ -8,7 +8,7 @@ struct CacheKeeper: SessionJob {
     func dropAcknowledged() async throws {
         let types = plan.types.filter { $0.value.retention == .cache && $0.value.pulls }.keys.sorted()
         guard !types.isEmpty else { return }
-        let (name, state) = (name, try state())
+        let (name, now, state) = (name, now, try state())
         for type in types where state[type].phase.arrivingSince == nil {
             guard let seen = try seenByAll(type) else { continue }
             while true {
@@ -17,6 +17,8 @@ struct CacheKeeper: SessionJob {
                     var ids: [SampleID] = []
                     for source in state[type].sources.sorted() {
                         try txn.forEachSample(SampleQuery(type, source: source, includeShadowed: true)) { sample in
+                            // One that lies ahead stays until then: what was purged is told by its start.
+                            guard sample.start <= now else { return true }
                             if try txn.mayLeave(sample, cacheOf: name, since: seen) { ids.append(sample.id) }
                             return ids.count < 1_000
                         }

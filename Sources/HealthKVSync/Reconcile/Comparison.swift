@@ -121,15 +121,13 @@ struct Comparison: SessionJob {
         return try await judge(type, check)
     }
 
-    /// Imports the samples of a page that the store does not hold. What a cache may have given away is not fetched
-    /// again (SEMANTICS C10): after a rebuild its feed brings it once.
+    /// Imports the samples of a page that the store does not hold.
     private func take(_ page: EnumerationPage, _ type: SampleType) async throws -> Int {
-        let (name, applier, isCache) = (name, try applier(type, state()[type]), plan.types[type]?.retention == .cache)
+        let (name, applier) = (name, try applier(type, state()[type]))
         return try await update { txn, state in
             var applier = applier
             applier.state = state[type]
-            let samples = isCache ? try page.samples.filter { try !txn.mayHaveGiven(away: $0, of: name) } : page.samples
-            try txn.receiving(from: name) { try applier.applySamples(samples, in: &$0) }
+            try txn.receiving(from: name) { try applier.applySamples(page.samples, in: &$0) }
             state[type] = applier.state
             state.noteArrivals(applier.report, of: type, at: applier.now)
             return applier.report.imported
@@ -441,16 +439,5 @@ extension PeerState {
         if types.values.contains(where: \.visibility.isRevoked) { return false }
         notices.removeAll { $0.code == .readingRevoked }
         return true
-    }
-}
-
-extension SampleReading where Self: ~Copyable {
-    /// Returns `true` if a sample that a peer shows may have been here until a cache gave it away.
-    fileprivate func mayHaveGiven(away addition: PulledSample, of peer: PeerID) throws -> Bool {
-        let sample = addition.sample
-        guard !addition.isOwn, try mayHavePurged(sample.type, of: sample.source.identity, start: sample.start) else {
-            return false
-        }
-        return try link(peer: peer, idAtPeer: addition.idAtPeer) == nil && self.sample(id: sample.id) == nil
     }
 }

@@ -45,11 +45,12 @@ struct Probe: SessionJob {
     private func untold(_ type: SampleType) async throws -> Set<SampleID> {
         let known = try state()[type]
         let bound = max(known.history.horizon ?? .distantPast, known.history.skipped ?? .distantPast)
-        let page = try await peer.enumerate(EnumerationRequest(type: type, limit: Self.probed))
         let (name, now, ignored) = (name, now, memory.leftOut[type] ?? [])
+        // What lies ahead of the clock may have been purged, whatever is noted of that.
+        let window = TimeRange(from: min(bound, now), to: now + 1)
+        let page = try await peer.enumerate(EnumerationRequest(type: type, window: window, limit: Self.probed))
         let latest = page.samples.filter { addition in
             let sample = addition.sample
-            // What lies ahead of the clock may have been purged, whatever is noted of that.
             return sample.start > bound && sample.start <= now && !ignored.contains(addition.idAtPeer)
                 && (try? sample.validate()) != nil
         }

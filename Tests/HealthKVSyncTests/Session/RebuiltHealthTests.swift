@@ -151,9 +151,6 @@ struct RebuiltHealthTests {
         try await sync()
         #expect(try here.blockingRead { try $0.count(of: .stepCount) } == 0)
         #expect(try hub.blockingRead { try $0.count(of: .stepCount) } == 5)
-        // A comparison fetches nothing of it again.
-        try await engine.reconcile("health")
-        #expect(try here.blockingRead { try $0.count(of: .stepCount) } == 0)
         // What was given away is still the latest that Health shows.
         for _ in 0..<3 {
             clock.advance(seconds: 3_601)
