@@ -396,6 +396,8 @@ struct ExportReader {
             keepOut(bytes, &sink)
             if isMended { sink.report.mended += 1 }
         } catch let refusal as RecordReader.Refusal {
+            // What was left out of it is in the quarantine with the rest.
+            records.keptOut.removeAll()
             if isUnwanted(element, bytes, &sink) { return }
             try reject(bytes, element.range, refusal.reason, &sink, quarantine)
         }

@@ -25,7 +25,7 @@ struct Probe: SessionJob {
                 try await readRebuilt(type)
                 report += try await puller.pullAll([type]).report
                 // The feed still leaves these out, for whatever reason. They prove nothing the next time.
-                memory.leftOut[type] = try await untold(type)
+                memory.leftOut[type, default: []].formUnion(try await untold(type))
             } catch is PeerError {
                 // Try again another time: a failed probe does not make the pass fail.
                 try Task.checkCancellation()
