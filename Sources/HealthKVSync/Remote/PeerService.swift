@@ -21,7 +21,9 @@ public struct PeerService<Served: RecordPeer>: Sendable {
 
     /// Creates a service that passes every call to the peer.
     ///
-    /// - Parameter limits: How much a message may carry. Whoever greets is told so; `nil` says nothing.
+    /// - Parameters:
+    ///   - peer: Answers the calls.
+    ///   - limits: How much a message may carry. Whoever greets is told so; `nil` says nothing.
     public init(_ peer: Served, limits: PeerLimits? = nil) { (self.peer, self.limits) = (peer, limits) }
 
     /// Returns the answer to a message. A message that cannot be read is answered with an error, too.
