@@ -25,8 +25,8 @@ public struct HealthImportError: Error, Sendable, Hashable, CustomStringConverti
 
     static func expands(_ name: String, limit: Int) -> HealthImportError {
         HealthImportError(
-            "Its entry \(name) is more than \(limit) times as large as in the archive, as no export is. If you trust it, "
-                + "unpack it and import the XML file. Nothing of it was imported.")
+            "Its entry \(name) is more than \(limit) times as large as in the archive, as no export is. "
+                + "If you trust it, unpack it and import the XML file. Nothing of it was imported.")
     }
 
     static let entities = HealthImportError(

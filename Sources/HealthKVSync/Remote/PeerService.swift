@@ -23,7 +23,7 @@ public struct PeerService<Served: RecordPeer>: Sendable {
     ///
     /// - Parameters:
     ///   - peer: Answers the calls.
-    ///   - limits: How much a message may carry. Whoever greets is told so; `nil` says nothing.
+    ///   - limits: How much a message may carry, as the answer to a greeting tells; `nil` says nothing.
     public init(_ peer: Served, limits: PeerLimits? = nil) { (self.peer, self.limits) = (peer, limits) }
 
     /// Returns the answer to a message. A message that cannot be read is answered with an error, too.

@@ -77,7 +77,7 @@ import TestSupport
         }
     }
 
-    @Test("A compaction, a larger map and a suspension begin anew") func otherFiles() throws {
+    @Test("A compaction, a larger map and a suspension begin again") func otherFiles() throws {
         let folder = TemporaryFolder()
         var options = SampleStore.Options()
         options.mapSize = 1 << 20

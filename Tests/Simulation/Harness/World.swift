@@ -106,7 +106,7 @@ final class World {
     /// Seeds from here on may have stores that only send some types.
     static let firstOfNinth: UInt64 = 1 << 45
     /// Seeds from here on may have stores that reach others by messages, a HealthKit that adds an activity to workouts,
-    /// answers of record peers that break the rules, and clocks of 1970.
+    /// record peers whose answers break the rules, and clocks of 1970.
     static let firstOfTenth: UInt64 = 1 << 46
     private static let beginning = Date(timeIntervalSinceReferenceDate: 700_000_000)
 
