@@ -48,6 +48,7 @@ struct Introduction: SessionJob {
         let isAnother = try state().epoch != epoch
         var known = theirs
         known.isNameTakenOver = false
+        try await takeNameFromReader(for: theirs)
         let (now, answer, before) = (now, known, try state().greeting)
         guard before != answer || theirs.isNameTakenOver else { return isAnother }
         try await update { _, state in
@@ -59,6 +60,24 @@ struct Introduction: SessionJob {
             state.note(.nameTakenOver, "at the peer this name was another store's until now", at: now)
         }
         return isAnother
+    }
+
+    /// A store that reads ours under the name of this peer, and is another one, loses the name and is told so when it
+    /// greets again. What it brought counted as known to the peer, so the peer is given everything that it lacks.
+    private func takeNameFromReader(for peer: PeerGreeting) async throws {
+        let name = name
+        guard try store.blockingRead({ try $0.reader(name).belonging(to: peer) }) != nil else { return }
+        try await update { txn, state in
+            guard let next = try txn.reader(name).belonging(to: peer) else { return }
+            try txn.setReader(next, name)
+            try txn.forgetMemory(of: name)
+            if var known = try txn.peer(name) {
+                known.read = nil
+                try txn.setPeer(known)
+            }
+            try state.readAllAgain(at: name, in: &txn)
+            try txn.forgetSent(to: name)
+        }
     }
 
     /// Returns the peer's answer to our greeting. A store that was rolled back to a state from before it became another

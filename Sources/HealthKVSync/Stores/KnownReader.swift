@@ -40,6 +40,15 @@ struct KnownReader: EngineNote, Sendable, Equatable {
         next.former = next.former.suffix(KnownReader.formerLimit)
         return next
     }
+
+    /// Returns the record after our own engine met a peer of the name, or `nil` if that peer may have it: no other
+    /// store reads under it. What one of the two brings would be taken for known to the other.
+    func belonging(to peer: PeerGreeting) -> KnownReader? {
+        guard let current, current.store != peer.store else { return nil }
+        let owner = Replica(peer)
+        let others = former.filter { $0 != owner } + [current]
+        return KnownReader(current: owner, former: others.suffix(KnownReader.formerLimit))
+    }
 }
 
 extension SampleReading where Self: ~Copyable {

@@ -36,7 +36,11 @@ public struct StorePeer: RecordPeer {
     public func greet(_ greeting: PeerGreeting) async throws(PeerError) -> PeerGreeting? {
         reader.greeting = greeting
         let name = try ourName()
-        let known = try StorePeer.wrapped { try other.read { try $0.reader(name) } }
+        let (known, owner) = try StorePeer.wrapped { try other.read { (try $0.reader(name), try $0.peer(name)) } }
+        // What a reader brings under the name of a health database would never be sent there.
+        guard owner?.queue == nil else {
+            throw PeerError(.nameTaken, "the other store itself syncs with a peer of the name \(name): choose another")
+        }
         var answer = try StorePeer.wrapped { try PeerGreeting(other) }
         answer.isSuperseded = known.isSuperseding(greeting)
         if answer.isSuperseded { return answer }

@@ -137,6 +137,57 @@ struct GreetingTests {
         #expect(try hub.blockingRead { try $0.reader("phone") } == KnownReader())
     }
 
+    @Test(
+        "A reader with the name of the hub's own peer loses the name, and what it wrote reaches that peer all the same")
+    func nameOfAPeer() async throws {
+        let clock = ManualClock()
+        let (hub, archive) = (try Bench.makeStore(clock), try Bench.makeStore(clock))
+        let engine = Bench.makeEngine(
+            hub, [SyncPeer(StorePeer(archive, id: "archive"), plan: .everything)], clock)
+        try await engine.enable("archive")
+        #expect(try await engine.sync()["archive"]?.issue == nil)
+        let phone = try Device(hub, clock, as: "archive")
+        try await phone.engine.enable("hub")
+        let sample = try phone.save(70, clock)
+        #expect(try await phone.sync().issue == nil)
+        #expect(try await engine.sync()["archive"]?.issue == nil)
+        #expect(try archive.blockingRead { try $0.sample(id: sample.id) }?.quantity.value == 70)
+        #expect(try await phone.sync().issue?.code == .nameTaken)
+        let renamed = try Device(hub, clock, store: phone.store)
+        let later = try renamed.save(71, clock)
+        for _ in 0..<2 {
+            #expect(try await renamed.sync().issue == nil)
+            #expect(try await engine.sync()["archive"]?.issue == nil)
+        }
+        #expect(try archive.blockingRead { try $0.sample(id: later.id) }?.quantity.value == 71)
+        // The archive itself may read the hub under its name.
+        let archiving = Bench.makeEngine(
+            archive, [SyncPeer(StorePeer(hub, id: "hub", as: "archive"), plan: .everything)], clock)
+        try await archiving.enable("hub")
+        for _ in 0..<2 {
+            #expect(try await archiving.sync()["hub"]?.issue == nil)
+            #expect(try await engine.sync()["archive"]?.issue == nil)
+        }
+        withExtendedLifetime(phone) {}
+    }
+
+    @Test("A reader with the name of a health database is refused: what it brings would never be sent there")
+    func nameOfHealth() async throws {
+        let bench = try Bench(.weightTracker)
+        try await bench.engine.enable(bench.peer)
+        let phone = try Device(bench.store, bench.clock, as: bench.peer)
+        try await phone.engine.enable("hub")
+        let sample = try phone.save(70, bench.clock)
+        let issue = try #require(try await phone.sync().issue)
+        #expect(issue.code == .nameTaken && issue.detail.contains("choose another"))
+        let renamed = try Device(bench.store, bench.clock, store: phone.store)
+        #expect(try await renamed.sync().issue == nil)
+        try await bench.sync()
+        #expect(bench.health.live.map(\.sample.quantity.value) == [70])
+        #expect(try bench.store.blockingRead { try $0.sample(id: sample.id) } != nil)
+        withExtendedLifetime(phone) {}
+    }
+
     @Test("A store is no peer of itself") func itself() async throws {
         let clock = ManualClock()
         let store = try Bench.makeStore(clock)

@@ -28,7 +28,7 @@ final class Site {
     /// The neighbours that this engine syncs with.
     var links: [Int] = []
     /// The name under which the store reads its neighbours; another one each time that its name is taken.
-    private(set) var readerName: PeerID
+    var readerName: PeerID
     /// The source under which the store is opened.
     var source = Source(bundle: "app.weights", name: "Weights")
     /// Whether reading was denied at some time. The engine then reads again after the next authorization request.
@@ -57,6 +57,9 @@ final class Site {
         guard type == .stepCount else { return true }
         return !keepsStepsBriefly && stepsFrom.map { start >= $0 } ?? true
     }
+
+    /// Whether the engine runs in an extension of the app, which has the app's source.
+    var worksInExtension = false
 
     /// The neighbours that the store reaches by messages, as over a network.
     var byMessages: Set<Int> = []
@@ -132,13 +135,16 @@ final class Site {
         options.probesLatest = plant == nil
         let mistake = plant.map { PlantedMistake(plant: $0, store: store) }
         var peers: [SyncPeer] = []
-        if let app {
+        if let app, let health {
+            let worker =
+                worksInExtension ? health.installExtension(of: app, suffix: "widget", name: "Widget") : app
             let peer = HealthKitPeer(
-                store: app.healthStore, source: app.source, hasInfoKey: { app.infoKeys.contains($0) }, deadline: {})
+                store: worker.healthStore, source: worker.source, hasInfoKey: { app.infoKeys.contains($0) },
+                deadline: {})
             peers.append(
                 SyncPeer(
                     WirePeer(
-                        inner: peer, wire: wire, lock: { health?.lock() }, plant: mistake,
+                        inner: peer, wire: wire, lock: { health.lock() }, plant: mistake,
                         crossed: runs ? crossed : nil),
                     plan: plan))
         }

@@ -42,6 +42,7 @@ extension World {
             clock.advance(by: 8 * 86_400)
             try await comeToRest()
         }
+        try forgetDoubtful()
         guard needsComparing else { return }
         if comparesByItself {
             for _ in 0..<4 {

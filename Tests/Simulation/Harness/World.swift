@@ -33,6 +33,10 @@ final class World {
     var sixth: SeededGenerator
     /// The percentage of steps that are followed by an event of the sixth set.
     let sixthPercent: Int
+    /// Draws the eleventh set of events.
+    var eleventh: SeededGenerator
+    /// The percentage of steps that are followed by an event of the eleventh set.
+    let eleventhPercent: Int
     /// The earliest date that the HealthKits of this seed take, if they have one: the seventh set.
     let earliest: Instant?
     /// The date of the first sample of each HealthKit.
@@ -85,6 +89,10 @@ final class World {
     var overlays = Ledger()
     /// Steps that left a cache before one of its neighbours read it for the first time.
     var leftEarly: Set<SampleID> = []
+    /// Deleted samples that a store must find gone, although HealthKit has forgotten their deletion.
+    var mustBeFound: Set<SampleID> = []
+    /// Whether two stores began with one name.
+    private var namesAreShared = false
     /// Whether a HealthKit database was rebuilt.
     var isRebuilt = false
     /// Meals by their groups, with the ids of their samples.
@@ -108,6 +116,9 @@ final class World {
     /// Seeds from here on may have stores that reach others by messages, a HealthKit that adds an activity to workouts,
     /// record peers whose answers break the rules, and clocks of 1970.
     static let firstOfTenth: UInt64 = 1 << 46
+    /// Seeds from here on may have two stores with one name, engines in an extension of the app, comparisons while the
+    /// cloud still has something to bring, and purged deletions that a comparison must find.
+    static let firstOfEleventh: UInt64 = 1 << 47
     private static let beginning = Date(timeIntervalSinceReferenceDate: 700_000_000)
 
     init(seed: UInt64, scratch: String, plant: Plant?, isLive: Bool = false) async throws {
@@ -129,6 +140,8 @@ final class World {
         fifthPercent = !isLive && seed >= World.firstOfFifth ? fifth.pick([0, 10, 30]) : 0
         sixth = SeededGenerator(seed: seed ^ 0x51C7_4E4A_12ED_F11E)
         sixthPercent = !isLive && seed >= World.firstOfSixth ? sixth.pick([0, 3, 10]) : 0
+        eleventh = SeededGenerator(seed: seed ^ 0xE1_E7E4_7B5E_A4CE)
+        eleventhPercent = !isLive && seed >= World.firstOfEleventh ? eleventh.pick([0, 5, 15]) : 0
         var seventh = SeededGenerator(seed: seed ^ 0x5E_7E47_DA7E_B0D)
         let age: Double? = seventh.pick([nil, nil, 20_000, 100_000, 250_000])
         earliestBoundsStarts = seventh.chance(percent: 50)
@@ -169,6 +182,7 @@ final class World {
         }
         drawLinks(healths)
         if seed >= World.firstOfTenth { drawMessages(&tenth) }
+        if !isLive, seed >= World.firstOfEleventh { drawNames() }
         if !isLive, seed >= World.firstOfEighth { drawImports() }
         if !isLive, seed >= World.firstOfNinth { drawSending() }
         note("\(count) stores, \(healths) HealthKits, links \(sites.map(\.links)), parts \(parts), \(options)")
@@ -222,6 +236,16 @@ final class World {
     private func drawMessages(_ tenth: inout SeededGenerator) {
         for site in sites { site.byMessages = Set(site.links.filter { _ in tenth.chance(percent: 40) }) }
         note("by messages \(sites.map { $0.byMessages.sorted() })")
+    }
+
+    /// Draws whether two devices come to their neighbours under one name, as after a careless choice of names.
+    private func drawNames() {
+        guard eleventh.chance(percent: 25) else { return }
+        let (one, other) = (eleventh.pick(sites), eleventh.pick(sites))
+        guard one !== other else { return }
+        other.readerName = one.readerName
+        namesAreShared = true
+        note("store\(other.number) reads as \(other.readerName), as store\(one.number) does")
     }
 
     /// Draws which types a store only sends to its HealthKit: no other app writes them.
@@ -326,6 +350,7 @@ final class World {
 
     /// Whether a neighbour means to read a store and has never met it.
     private func hasStrangers(_ site: Site) throws -> Bool {
+        if namesAreShared { return true }
         let known = try site.store.read { Set(try $0.peers().map(\.id)) }
         return sites.contains { $0.links.contains(site.number) && !known.contains($0.readerName) }
     }
