@@ -9,7 +9,7 @@ import HealthModel
 /// ```
 ///
 /// The sequence keeps a token, not a queue: a slow consumer costs no memory and misses nothing. It ends when the store
-/// is closed or the task is cancelled.
+/// is closed or the task is cancelled. The reads run on the store's threads for reading.
 public struct ChangeSequence: AsyncSequence, Sendable {
     public typealias Element = Change
     public typealias Failure = Never
@@ -45,13 +45,16 @@ public struct ChangeSequence: AsyncSequence, Sendable {
                 var seen: UInt64 = 0
                 do {
                     let (from, types) = (try place.get(), types)
-                    let page = try store.blockingRead { transaction in
-                        seen = transaction.context.state.header.commit
-                        return try transaction.changes(since: from, limit: 256, of: types)
+                    let (page, commit) = try await store.readAside { transaction in
+                        let commit = transaction.context.state.header.commit
+                        return (try transaction.changes(since: from, limit: 256, of: types), commit)
                     }
+                    seen = commit
                     place = .success(page.next)
                     buffer = page.changes[...]
                     if !buffer.isEmpty || page.hasMore { continue }
+                } catch is CancellationError {
+                    return nil
                 } catch let error as StoreError where error.code == .closed {
                     return nil
                 } catch let error as StoreError where error.code == .suspended {

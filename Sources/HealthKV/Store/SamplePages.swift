@@ -44,12 +44,16 @@ public struct SamplePages: AsyncSequence, Sendable {
         }
 
         public mutating func next() async throws -> [Sample]? {
+            try await next(isolation: nil)
+        }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> [Sample]? {
             if hasEnded { return nil }
             try Task.checkCancellation()
             let (query, last, skips) = (query, last, onDamage != nil)
             // No page is longer than what the limit leaves.
             let wanted = Swift.min(size, (query.limit ?? .max) - delivered)
-            let (samples, point, damage) = try store.blockingRead { txn in
+            let (samples, point, damage) = try await store.readAside { txn in
                 let log = skips ? DamageLog() : nil
                 let (samples, point) = try QueryRows.page(
                     query, size: wanted, behind: last, log, in: txn.snapshot)

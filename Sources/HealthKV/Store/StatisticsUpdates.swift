@@ -22,10 +22,7 @@ public struct StatisticsUpdates: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         let store: SampleStore
         let query: StatisticsQuery
-        private var token: ChangeToken?
-        private var order: [RankedSource] = []
-        private var shadowing: [UInt32: Bool] = [:]
-        private var definitions: UInt64 = 0
+        private var known: State?
         private var last: StatisticsCollection?
 
         init(store: SampleStore, query: StatisticsQuery) {
@@ -34,12 +31,23 @@ public struct StatisticsUpdates: AsyncSequence, Sendable {
         }
 
         public mutating func next() async throws -> StatisticsCollection? {
+            try await next(isolation: nil)
+        }
+
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(any Error) -> StatisticsCollection? {
             while true {
                 try Task.checkCancellation()
                 let generation = store.core.observers.generation
                 var seen: UInt64 = 0
                 do {
-                    if let changed = try look(&seen) { return changed }
+                    let (state, answer) = try await Iterator.look(store, query, behind: known)
+                    (known, seen) = (state, state.token.commit)
+                    if let answer, last.map({ !answer.isSame(as: $0) }) ?? true {
+                        last = answer
+                        return answer
+                    }
                 } catch let error as StoreError where error.code == .closed {
                     return nil
                 } catch let error as StoreError where error.code == .suspended {
@@ -50,45 +58,43 @@ public struct StatisticsUpdates: AsyncSequence, Sendable {
             }
         }
 
-        /// The result of one read of the store.
-        private struct Look {
-            var answer: StatisticsCollection?
+        /// What an answer depends on beside the samples of its range.
+        private struct State: Sendable {
             var token: ChangeToken
             var order: [RankedSource]
             var shadowing: [UInt32: Bool]
             var definitions: UInt64
+
+            init(of type: SampleType, in txn: borrowing ReadTransaction) throws {
+                token = ChangeLog.currentToken(in: txn.snapshot)
+                order = try txn.rankedSources(of: type)
+                (shadowing, definitions) = (txn.snapshot.header.shadowing, txn.snapshot.header.definitions)
+            }
+
+            /// Whether only samples may have changed since.
+            func isLike(_ other: State) -> Bool {
+                order == other.order && shadowing == other.shadowing && definitions == other.definitions
+            }
         }
 
-        /// Reads the store and returns the answer if it has changed. Sets `seen` to the commit that was read.
-        private mutating func look(_ seen: inout UInt64) throws -> StatisticsCollection? {
-            let (query, token, order, shadowing, last) = (query, token, order, shadowing, last)
-            let definitions = definitions
-            let found = try store.blockingRead { txn in
-                let snapshot = txn.snapshot
-                var look = Look(
-                    token: ChangeLog.currentToken(in: snapshot), order: try txn.rankedSources(of: query.type),
-                    shadowing: snapshot.header.shadowing, definitions: snapshot.header.definitions)
-                let isAsBefore =
-                    look.order == order && look.shadowing == shadowing && look.definitions == definitions && last != nil
-                let ranges = [query.type: query.touchedRange]
+        /// Reads the store; there is no answer if nothing has changed that it depends on.
+        private static func look(
+            _ store: SampleStore, _ query: StatisticsQuery, behind known: State?
+        ) async throws -> (state: State, answer: StatisticsCollection?) {
+            try await store.readAside { txn in
+                let state = try State(of: query.type, in: txn)
                 // A commit of any type may give a source another name.
                 let isByName = query.sources?.contains { $0.bundle.isEmpty } ?? false || query.filter != nil
                 // Totals change without a sample, and so do the links that tell what is in them.
                 let isOfTotals = (query.options as? CumulativeOptions)?.sources == .authoritative
-                if let token, isAsBefore, !isByName, !isOfTotals,
-                    try !TouchingChanges.touch(ranges, since: token, in: snapshot)
+                let ranges = [query.type: query.touchedRange]
+                if let known, known.isLike(state), !isByName, !isOfTotals,
+                    try !TouchingChanges.touch(ranges, since: known.token, in: txn.snapshot)
                 {
-                    return look
+                    return (state, nil)
                 }
-                look.answer = try txn.statistics(query)
-                return look
+                return (state, try txn.statistics(query))
             }
-            (self.token, self.order, self.shadowing) = (found.token, found.order, found.shadowing)
-            self.definitions = found.definitions
-            seen = found.token.commit
-            guard let answer = found.answer, last.map({ !answer.isSame(as: $0) }) ?? true else { return nil }
-            self.last = answer
-            return answer
         }
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import struct LMDB.ThreadIdentity
 import func LMDB.pause
 import Synchronization
@@ -27,6 +28,63 @@ struct AsyncReadTests {
         #expect(other != mine)
         try store.close()
         await #expect(throws: StoreError.self) { try await store.read { try $0.count() } }
+    }
+
+    /// A cipher that notes on which threads it opens values.
+    private final class NotingCipher: StoreSealer {
+        private let cipher = TestCipher(key: 1)
+        private let threads = Mutex<[ThreadIdentity]>([])
+
+        func seal(_ bytes: [UInt8], binding: [UInt8]) throws -> [UInt8] { try cipher.seal(bytes, binding: binding) }
+
+        func open(_ sealed: [UInt8], binding: [UInt8]) throws -> [UInt8] {
+            threads.withLock { $0.append(.current) }
+            return try cipher.open(sealed, binding: binding)
+        }
+
+        func take() -> [ThreadIdentity] {
+            threads.withLock { threads in
+                defer { threads = [] }
+                return threads
+            }
+        }
+    }
+
+    @Test("Changes, pages and statistics that the main actor follows are read on other threads") @MainActor
+    func followed() async throws {
+        let (cipher, folder, mine) = (NotingCipher(), TemporaryFolder(), ThreadIdentity.current)
+        var options = SampleStore.Options()
+        options.sealer = cipher
+        /// Expects that a step opens values, and none of them on this thread. Each store begins with none open.
+        func expectElsewhere(_ step: @MainActor (SampleStore) async throws -> Void) async throws {
+            let store = try SampleStore.open(at: folder.inner("sealed"), options: options)
+            try await step(store)
+            let threads = cipher.take()
+            #expect(!threads.isEmpty && !threads.contains(mine))
+            try store.close()
+            _ = cipher.take()
+        }
+        try await expectElsewhere { store in
+            let changes = store.changes(of: [.stepCount])
+            try await store.write { txn in
+                for number in 0..<100 { _ = try txn.save(Sample(.stepCount, 1, .count, at: .day(0, number))) }
+            }
+            _ = cipher.take()
+            for await _ in changes { break }
+        }
+        try await expectElsewhere { store in
+            _ = cipher.take()
+            for try await page in store.pages(SampleQuery(.stepCount), size: 50) { #expect(page.count == 50) }
+        }
+        try await expectElsewhere { store in
+            _ = cipher.take()
+            let query = StatisticsQuery(
+                .stepCount, by: .day, from: .day(0), to: .day(1), calendar: Calendar(identifier: .gregorian))
+            for try await days in store.statisticsUpdates(query) {
+                #expect(days.first?.sum == 100)
+                break
+            }
+        }
     }
 
     @Test("An error of the closure arrives as it is") func errors() async throws {

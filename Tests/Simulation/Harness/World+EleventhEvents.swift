@@ -6,9 +6,9 @@ extension World {
     func stepEleventh() async throws {
         let site = eleventh.pick(sites)
         switch eleventh.number(0..<100) {
-        case 0..<40: workElsewhere(site)
-        case 40..<70: try await compareNow(site)
-        default: try purgeHeard(site)
+        case 0..<20: workElsewhere(site)
+        case 20..<45: try await compareNow(site)
+        default: try purgeUnheard(site)
         }
     }
 
@@ -33,10 +33,19 @@ extension World {
         count("comparison beside the cloud")
     }
 
-    /// The system forgets all deletions. Each that a store has still to hear of, and whose sample its HealthKit showed
-    /// it, the next comparison must find.
-    private func purgeHeard(_ site: Site) throws {
+    /// The user deletes a weight in the Health app, and the system forgets all deletions. Each that a store has yet to
+    /// hear of, and whose sample its HealthKit showed it, the next comparison must find.
+    private func purgeUnheard(_ site: Site) throws {
         guard let health = site.health else { return }
+        let shown = site.healthValues().filter { Site.weights.contains($0.type) }.map(\.sample)
+            .sorted { ($0.start, $0.value) < ($1.start, $1.value) }
+        let began = ContinuousClock.now
+        if let sample = shown.randomElement(using: &eleventh), let id = sample.syncIdentifier.flatMap({ SampleID($0) }),
+            !health.userDeletes(sample.uuid).isEmpty
+        {
+            note("the user deletes \(sample.value) in Health \(site.number)")
+            noteDeletion(of: id, Int(sample.value), sample.version, by: health, since: began)
+        }
         health.purgeDeletions(olderThan: 0)
         needsComparing = true
         note("deletions are purged in HealthKit \(site.number)")

@@ -161,12 +161,20 @@ extension World {
         if device.userDeletes(sample.uuid).isEmpty { return }
         note("the user deletes \(sample.value) in Health")
         if let id = sample.syncIdentifier.flatMap({ SampleID($0) }) {
-            ledger.delete(id, value: Int(sample.value), version: PeerNumber.slot(of: Int64(sample.version ?? 0)))
-            forgetUnseen(id)
-            forgetInRebuilt(id)
-            leaveUntold(id, Int(sample.value), sample.version, by: device, since: began)
+            noteDeletion(of: id, Int(sample.value), sample.version, by: device, since: began)
         }
         count("deletion in Health")
+    }
+
+    /// Notes that a version of an own sample was deleted in the Health app.
+    func noteDeletion(
+        of id: SampleID, _ value: Int, _ number: Double?, by device: SimulatedDevice,
+        since began: ContinuousClock.Instant
+    ) {
+        ledger.delete(id, value: value, version: PeerNumber.slot(of: Int64(number ?? 0)))
+        forgetUnseen(id)
+        forgetInRebuilt(id)
+        leaveUntold(id, value, number, by: device, since: began)
     }
 
     /// The cloud does not report the deletion of a sample that it has not delivered yet, so a store that has the sample

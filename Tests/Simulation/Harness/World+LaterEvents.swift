@@ -156,12 +156,7 @@ extension World {
             guard let id = gone.syncIdentifier.flatMap({ SampleID($0) }), let type = ledger.entries[id]?.type else {
                 continue
             }
-            let version = PeerNumber.slot(of: Int64(gone.version ?? 0))
-            let value = gone.ledgerValue(of: type)
-            ledger.delete(id, value: value, version: version)
-            forgetUnseen(id)
-            forgetInRebuilt(id)
-            leaveUntold(id, value, gone.version, by: health, since: began)
+            noteDeletion(of: id, gone.ledgerValue(of: type), gone.version, by: health, since: began)
         }
         count("deletion of a compound in Health")
     }

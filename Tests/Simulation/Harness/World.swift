@@ -141,7 +141,7 @@ final class World {
         sixth = SeededGenerator(seed: seed ^ 0x51C7_4E4A_12ED_F11E)
         sixthPercent = !isLive && seed >= World.firstOfSixth ? sixth.pick([0, 3, 10]) : 0
         eleventh = SeededGenerator(seed: seed ^ 0xE1_E7E4_7B5E_A4CE)
-        eleventhPercent = !isLive && seed >= World.firstOfEleventh ? eleventh.pick([0, 5, 15]) : 0
+        eleventhPercent = !isLive && seed >= World.firstOfEleventh ? eleventh.pick([0, 10, 30]) : 0
         var seventh = SeededGenerator(seed: seed ^ 0x5E_7E47_DA7E_B0D)
         let age: Double? = seventh.pick([nil, nil, 20_000, 100_000, 250_000])
         earliestBoundsStarts = seventh.chance(percent: 50)
