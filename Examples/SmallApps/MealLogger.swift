@@ -11,18 +11,17 @@ public struct MealLogger: Sendable {
     public func remove(_ id: String) async throws { _ = try await store.write { try $0.deleteMeal(id: id) } }
 
     public func drink(_ milliliters: Double, at date: Date = .now) async throws {
-        let glass = try Sample(.dietaryWater, .milliliters(milliliters), at: date, isUserEntered: true)
+        let glass = try Sample.water(.milliliters(milliliters), at: date, isUserEntered: true)
         _ = try await store.write { try $0.save(glass, orThrow: true) }
     }
 
     public func day(of date: Date, calendar: Calendar = .current) async throws -> NutritionDay {
-        try await store.read { try $0.nutrition(on: date.boundingInstant, calendar: calendar) }
+        try await store.read { try $0.nutrition(on: date, calendar: calendar) }
     }
 
     public func meals(on day: DateInterval) async throws -> [(name: String, energy: Double)] {
-        let range = day.timeRange
-        return try await store.read { txn in
-            try txn.meals(from: range.from, to: range.to).map { meal in
+        try await store.read { txn in
+            try txn.meals(in: day).map { meal in
                 (meal.name ?? "Meal", try meal[.dietaryEnergyConsumed]?.value(in: .kilocalorie) ?? 0)
             }
         }

@@ -25,8 +25,7 @@ public struct StepsDashboard: Sendable {
         let first = calendar.startOfDay(for: now() - 30 * 86_400)
         let tomorrow = calendar.dateInterval(of: .day, for: now())!.end
         let query = StatisticsQuery(
-            .stepCount, by: .day, from: first.boundingInstant, to: tomorrow.boundingInstant,
-            calendar: calendar, fillsEmptyBuckets: true)
+            .stepCount, by: .day, in: first..<tomorrow, calendar: calendar, fillsEmptyBuckets: true)
         return store.values { [calendar, goal] txn in
             let days = try txn.statistics(query)
             var content = Content()
@@ -34,7 +33,7 @@ public struct StepsDashboard: Sendable {
             content.streak = days.streaks(of: \.sum, meeting: .atLeast(goal)).current?.count ?? 0
             content.byHour = try txn.rhythm(query, of: .hourOfDay).slots.map { $0.average ?? 0 }
             content.againstLastWeek = try txn.comparison(
-                of: .stepCount, by: .week, until: now().boundingInstant, calendar: calendar
+                of: .stepCount, by: .week, until: now(), calendar: calendar
             ).ratio(of: \.sum).map { $0 - 1 }
             for (source, days) in try txn.statisticsBySource(query, competing: true) {
                 content.sources[source.name] = days.reduce(0) { $0 + ($1.sum ?? 0) }

@@ -125,10 +125,12 @@ extension SampleReading where Self: ~Copyable {
     /// ```
     public func statistics(
         of type: SampleType, from: Instant = .distantPast, to: Instant = .distantFuture,
-        sources: [SourceIdentity]? = nil, unit: HealthUnit? = nil, options: (any StatisticsOptions)? = nil
+        sources: [SourceIdentity]? = nil, unit: HealthUnit? = nil, options: (any StatisticsOptions)? = nil,
+        where filter: SampleFilter? = nil
     ) throws -> Statistics {
         let query = StatisticsQuery(
-            type, by: nil, from: from, to: to, sources: sources, unit: unit, fillsEmptyBuckets: true, options: options)
+            type, by: nil, from: from, to: to, sources: sources, unit: unit, fillsEmptyBuckets: true, options: options,
+            where: filter)
         let found = try statistics(query)
         if let only = found.first { return only }
         let empty = StatisticsCollection(

@@ -99,6 +99,32 @@ extension SampleQuery {
     }
 }
 
+extension StatisticsQuery {
+    /// Creates a query for a range of time in any form.
+    ///
+    /// - Parameters:
+    ///   - type: the type.
+    ///   - interval: the length of a bucket; `nil` for one bucket.
+    ///   - span: the range of time.
+    ///   - calendar: the calendar that determines where days, weeks and months begin.
+    ///   - anchor: a border of the buckets; `nil` for those of the calendar.
+    ///   - sources: only these sources; `nil` for all.
+    ///   - unit: the unit of the answer; `nil` for the canonical one.
+    ///   - fillsEmptyBuckets: whether to return buckets without data, too.
+    ///   - options: options for the kind of the type; `nil` for the defaults.
+    ///   - filter: only samples that match.
+    public init(
+        _ type: SampleType, by interval: StatisticsInterval?, in span: some TimeSpan, calendar: Calendar = .current,
+        anchor: (any TimeBound)? = nil, sources: [SourceIdentity]? = nil, unit: HealthUnit? = nil,
+        fillsEmptyBuckets: Bool = false, options: (any StatisticsOptions)? = nil, where filter: SampleFilter? = nil
+    ) {
+        let range = span.timeRange
+        self.init(
+            type, by: interval, from: range.from, to: range.to, calendar: calendar, anchor: anchor?.boundingInstant,
+            sources: sources, unit: unit, fillsEmptyBuckets: fillsEmptyBuckets, options: options, where: filter)
+    }
+}
+
 extension SampleSelection {
     /// The samples of a type that start in a range of time in any form.
     public static func range(of type: SampleType, in span: some TimeSpan) -> SampleSelection {
@@ -135,6 +161,32 @@ extension SampleReading where Self: ~Copyable {
         try series(SampleQuery(type, in: span, rule: .strictStart))
     }
 
+    /// Returns a type's times and values in a range of time in any form, reduced to a number of points for a chart.
+    public func series(
+        _ type: SampleType, in span: some TimeSpan, points: Int, unit: HealthUnit? = nil
+    ) throws -> ReducedSeries {
+        let range = span.timeRange
+        return try series(type, from: range.from, to: range.to, points: points, unit: unit)
+    }
+
+    /// Calls `body` with the times and values of a type in a range of time in any form, run by run; see the form with
+    /// instants.
+    public func fold<Result>(
+        _ type: SampleType, in span: some TimeSpan, into initial: Result,
+        _ body: (inout Result, Span<Int64>, Span<Double>) throws -> Void
+    ) throws -> Result {
+        let range = span.timeRange
+        return try fold(type, from: range.from, to: range.to, into: initial, body)
+    }
+
+    /// Calls `body` with the samples of a type in a range of time in any form, until it returns `false`.
+    public func forEachSample(
+        of type: SampleType, in span: some TimeSpan, order: SampleOrder = .ascending, _ body: (Sample) throws -> Bool
+    ) throws {
+        let range = span.timeRange
+        try forEachSample(of: type, from: range.from, to: range.to, order: order, body)
+    }
+
     /// Returns statistics of a type in a range of time in any form, bucket by bucket.
     ///
     /// ```swift
@@ -152,17 +204,17 @@ extension SampleReading where Self: ~Copyable {
     ///   - sources: only these sources; `nil` for all.
     ///   - unit: the unit of the answer; `nil` for the canonical one.
     ///   - fillsEmptyBuckets: whether to return buckets without data, too.
+    ///   - options: options for the kind of the type; `nil` for the defaults.
     ///   - filter: only samples that match.
     public func statistics(
         _ type: SampleType, by interval: StatisticsInterval, in span: some TimeSpan, calendar: Calendar = .current,
         sources: [SourceIdentity]? = nil, unit: HealthUnit? = nil, fillsEmptyBuckets: Bool = false,
-        where filter: SampleFilter? = nil
+        options: (any StatisticsOptions)? = nil, where filter: SampleFilter? = nil
     ) throws -> StatisticsCollection {
-        let range = span.timeRange
-        return try statistics(
+        try statistics(
             StatisticsQuery(
-                type, by: interval, from: range.from, to: range.to, calendar: calendar, sources: sources, unit: unit,
-                fillsEmptyBuckets: fillsEmptyBuckets, where: filter))
+                type, by: interval, in: span, calendar: calendar, sources: sources, unit: unit,
+                fillsEmptyBuckets: fillsEmptyBuckets, options: options, where: filter))
     }
 
     /// Returns the statistics of one range of time in any form.
@@ -172,10 +224,83 @@ extension SampleReading where Self: ~Copyable {
     ///   - span: the range of time.
     ///   - sources: only these sources; `nil` for all.
     ///   - unit: the unit of the answer; `nil` for the canonical one.
+    ///   - options: options for the kind of the type; `nil` for the defaults.
+    ///   - filter: only samples that match.
     public func statistics(
-        of type: SampleType, in span: some TimeSpan, sources: [SourceIdentity]? = nil, unit: HealthUnit? = nil
+        of type: SampleType, in span: some TimeSpan, sources: [SourceIdentity]? = nil, unit: HealthUnit? = nil,
+        options: (any StatisticsOptions)? = nil, where filter: SampleFilter? = nil
     ) throws -> Statistics {
         let range = span.timeRange
-        return try statistics(of: type, from: range.from, to: range.to, sources: sources, unit: unit)
+        return try statistics(
+            of: type, from: range.from, to: range.to, sources: sources, unit: unit, options: options, where: filter)
+    }
+
+    /// Returns nutrition by local day in a range of time in any form.
+    public func nutrition(
+        of nutrients: [SampleType] = SampleType.nutrients, in span: some TimeSpan, calendar: Calendar = .current
+    ) throws -> [NutritionDay] {
+        let range = span.timeRange
+        return try nutrition(of: nutrients, from: range.from, to: range.to, calendar: calendar)
+    }
+
+    /// Returns the nutrition of the local day that contains a date, with all nutrients of the catalog.
+    @_disfavoredOverload
+    public func nutrition(
+        on date: Date, of nutrients: [SampleType] = SampleType.nutrients, calendar: Calendar = .current
+    ) throws -> NutritionDay {
+        try nutrition(on: try Instant(date), of: nutrients, calendar: calendar)
+    }
+
+    /// Returns nutrition meal by meal in a range of time in any form.
+    public func meals(
+        of nutrients: [SampleType] = SampleType.nutrients, in span: some TimeSpan
+    ) throws -> [NutritionMeal] {
+        let range = span.timeRange
+        return try meals(of: nutrients, from: range.from, to: range.to)
+    }
+
+    /// Returns energy and workouts of the local day that contains a date.
+    @_disfavoredOverload
+    public func today(at now: Date, calendar: Calendar = .current) throws -> TodaySummary {
+        try today(at: try Instant(now), calendar: calendar)
+    }
+
+    /// Returns the entry of each local day, and their moving average, in a range of time in any form.
+    ///
+    /// - Parameters:
+    ///   - type: the type of the entries.
+    ///   - span: the range of time.
+    ///   - calendar: its time zone determines where days begin.
+    ///   - unit: the unit of the answer.
+    ///   - window: the number of days of the average.
+    ///   - entry: which of several entries of a day counts.
+    public func weightTrend(
+        of type: SampleType = .bodyMass, in span: some TimeSpan, calendar: Calendar = .current,
+        unit: HealthUnit = .kilogram, window: Int = 7, entry: DayEntry = .lastModified
+    ) throws -> [WeightDay] {
+        let range = span.timeRange
+        return try weightTrend(
+            of: type, from: range.from, to: range.to, calendar: calendar, unit: unit, window: window, entry: entry)
+    }
+
+    /// Compares the period that contains a date, up to that date, with the same part of the one before; see the form
+    /// with an instant.
+    @_disfavoredOverload
+    public func comparison(
+        of type: SampleType, by unit: StatisticsInterval.Unit, until now: Date, calendar: Calendar = .current,
+        sources: [SourceIdentity]? = nil
+    ) throws -> PeriodComparison {
+        try comparison(of: type, by: unit, until: now.boundingInstant, calendar: calendar, sources: sources)
+    }
+}
+
+extension StatisticsCollection {
+    /// Returns the rows of buckets in which a number met a goal, without buckets that begin at a date or later; see the
+    /// form with an instant.
+    @_disfavoredOverload
+    public func streaks(
+        of value: (Statistics) -> Double?, meeting goal: Goal, lastIsOpen: Bool = true, until now: Date
+    ) -> Streaks {
+        streaks(of: value, meeting: goal, lastIsOpen: lastIsOpen, until: now.boundingInstant)
     }
 }

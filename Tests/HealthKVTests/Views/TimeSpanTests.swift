@@ -98,4 +98,89 @@ struct TimeSpanTests {
         #expect(long == Sample(.stepCount, 100, .count, from: instant, to: instant + 60_000_000_000, id: id))
         #expect(throws: ModelError.self) { try Sample(.bodyMass, 72.4, .kilogram, at: Date.distantPast) }
     }
+
+    @Test("What apps write takes dates as it takes instants") func entries() throws {
+        let (from, to) = (date(3, hour: 8), date(3, hour: 9))
+        let (first, last) = (try Instant(from), try Instant(to))
+        let id = SampleID()
+        #expect(
+            try Sample(.stepCount, .count(70), from: from, to: to, id: id)
+                == Sample(.stepCount, 70, .count, from: first, to: last, id: id))
+        #expect(
+            Sample(.stepCount, .count(70), from: first, to: last, id: id)
+                == Sample(.stepCount, 70, .count, from: first, to: last, id: id))
+        let sleep = try Sample(category: .sleepAnalysis, 3, from: from, to: to, id: id)
+        #expect(sleep == Sample(category: .sleepAnalysis, 3, from: first, to: last, id: id))
+        let weight = try Sample.weight(.kilograms(71), at: from, note: "morning")
+        #expect(weight.start == first && weight.note == "morning" && weight.isUserEntered)
+        let water = try Sample.water(.liters(0.5), at: from)
+        #expect(try water.start == first && water.value(in: .milliliter) == 500)
+        let walk = try Sample.walking(steps: 700, meters: 500, from: from, to: to)
+        #expect(walk.map(\.end) == [last, last])
+        let run = try Sample.workout(.running, from: from, to: to, energy: .kilocalories(300))
+        #expect(run.start == first && run.duration == 3_600)
+        let event = try WorkoutEvent(.pause, from: from, to: to)
+        #expect(event == WorkoutEvent(.pause, from: first, to: last))
+        let part = try WorkoutActivity(.running, from: from, to: to, id: id)
+        #expect(part == WorkoutActivity(.running, from: first, to: last, id: id))
+        var workout = Workout(.running)
+        workout.activities = [part]
+        #expect(try Sample.workout(workout, from: from, to: to).workout == workout)
+        let meal = try Meal(id: "lunch", at: from, protein: .grams(30))
+        #expect(meal.at == first)
+        let source = Source(bundle: "scale", name: "Scale")
+        let batch = try SampleBatch(
+            .stepCount, .count, source: source, starts: [from, from], ends: [to, to], values: [1, 2], ids: [id, id])
+        #expect(batch.count == 2)
+        #expect(throws: ModelError.self) { try Meal(id: "lunch", at: Date.distantPast) }
+    }
+
+    @Test("Statistics and views answer to dates as they do to instants") func views() throws {
+        let store = try store()
+        try store.write { txn in
+            for day in 1...10 {
+                try txn.save(.weight(.kilograms(70 + Double(day)), at: date(day, hour: 7)))
+                try txn.save(try Meal(id: "meal \(day)", at: date(day, hour: 12), protein: .grams(Double(day))))
+            }
+        }
+        let (from, to, noon) = (date(3), date(6), date(5, hour: 12))
+        let (first, last, now) = (try Instant(from), try Instant(to), try Instant(noon))
+        let (span, calendar) = (from..<to, calendar)
+        let late = SampleFilter.value(in: 1_001...2_000, .count)
+        try store.read { txn in
+            let query = StatisticsQuery(.stepCount, by: .day, in: span, calendar: calendar, anchor: from)
+            #expect((query.from, query.to, query.anchor) == (first, last, first))
+            #expect(try txn.statistics(query).map(\.sum) == [628, 828, 1028])
+            let strict = CumulativeOptions(borders: .strictStart)
+            #expect(
+                try txn.statistics(.stepCount, by: .day, in: span, calendar: calendar, options: strict).map(\.sum)
+                    == [628, 828, 1028])
+            #expect(try txn.statistics(of: .stepCount, in: from..<date(11), where: late).sum == 1_008 + 1_020)
+            #expect(
+                try txn.series(.stepCount, in: span, points: 3).map(\.mean)
+                    == txn.series(.stepCount, from: first, to: last, points: 3).map(\.mean))
+            let sum = try txn.fold(.stepCount, in: span, into: 0.0) { sum, _, values in
+                for index in values.indices { sum += values[index] }
+            }
+            #expect(sum == 628 + 828 + 1_028)
+            var count = 0
+            try txn.forEachSample(of: .stepCount, in: span) { _ in
+                count += 1
+                return count < 4
+            }
+            #expect(count == 4)
+            #expect(try txn.nutrition(in: span, calendar: calendar).map { $0[.dietaryProtein]?.value } == [3, 4, 5])
+            #expect(try txn.nutrition(on: noon, calendar: calendar)[.dietaryProtein]?.value == 5)
+            #expect(try txn.meals(in: span).map(\.group) == ["meal 3", "meal 4", "meal 5"])
+            #expect(try txn.weightTrend(in: span, calendar: calendar).map(\.value) == [73, 74, 75])
+            #expect(try txn.today(at: noon, calendar: calendar) == txn.today(at: now, calendar: calendar))
+            let week = try txn.comparison(of: .stepCount, by: .day, until: noon, calendar: calendar)
+            #expect(week.later.sum == 508 && week.earlier.sum == 408)
+            let days = try txn.statistics(.stepCount, by: .day, in: date(1)..<date(9), calendar: calendar)
+            let goal = Goal.atLeast(500)
+            #expect(
+                days.streaks(of: \.sum, meeting: goal, until: noon)
+                    == days.streaks(of: \.sum, meeting: goal, until: now))
+        }
+    }
 }
