@@ -58,6 +58,10 @@ final class Site {
         return !keepsStepsBriefly && stepsFrom.map { start >= $0 } ?? true
     }
 
+    /// The epoch of the store when its whole feed of HealthKit was last read. A store that begins another one, because
+    /// it was repaired or put back, doubts all links until HealthKit shows their samples again.
+    var trustedEpoch: UInt64?
+
     /// Whether the engine runs in an extension of the app, which has the app's source.
     var worksInExtension = false
 

@@ -52,6 +52,7 @@ extension World {
         count("purge")
         count("purge before a comparison")
         let values = try sites.map { try $0.values() }
+        let epochs = try sites.map { try epoch(of: $0) }
         let copies = backups.map(\.values) + fileCopies.map(\.values)
         for (id, entry) in ledger.entries where entry.acts.contains(where: { $0.kind == .delete }) {
             let holders = sites.filter { values[$0.number][id] != nil }
@@ -59,7 +60,7 @@ extension World {
             if holders.isEmpty, !isCopied { continue }
             let isProved = try holders.contains { $0.health != nil } && holders.allSatisfy { try hasProof(of: id, $0) }
             if isProved, !isCopied, !isRebuilt {
-                mustBeFound.insert(id)
+                mustBeFound[id] = epochs
                 count("purged deletion to be found")
             } else {
                 ledger.markUnknowable(id)
@@ -70,7 +71,7 @@ extension World {
     /// Whether a store knows from its own HealthKit that the sample was there, and sends nothing that puts it back.
     private func hasProof(of id: SampleID, _ site: Site) throws -> Bool {
         guard site.health != nil else { return true }
-        if unseen[site.number]?[id] != nil { return false }
+        if try unseen[site.number]?[id] != nil || site.trustedEpoch != epoch(of: site) { return false }
         return try site.store.read { txn in
             guard let link = try txn.link(peer: Site.healthName, sample: id) else { return false }
             let isWaiting = try txn.pending(peer: Site.healthName, sample: id) != nil
@@ -78,16 +79,22 @@ extension World {
         }
     }
 
-    /// Marks those samples whose absence no comparison may take for a deletion: too many are gone.
+    private func epoch(of site: Site) throws -> UInt64 { try site.store.read { UInt64($0.epoch) } }
+
+    /// Marks those samples whose absence no comparison may take for a deletion: too many are gone, or the store has
+    /// begun another epoch since.
     func forgetDoubtful() throws {
         for site in sites where site.health != nil {
-            let values = try site.values()
+            let (values, epoch) = (try site.values(), try epoch(of: site))
+            for (id, epochs) in mustBeFound where values[id] != nil && epochs[site.number] != epoch {
+                ledger.markUnknowable(id)
+            }
             let shown = Set(site.healthValues().compactMap { $0.sample.syncIdentifier.flatMap { SampleID($0) } })
             for type in types {
                 let held = values.keys.filter { ledger.entries[$0]?.type == type }
                 let gone = held.filter { !shown.contains($0) }
                 guard gone.count > min(8, held.count - gone.count) else { continue }
-                for id in gone where mustBeFound.contains(id) { ledger.markUnknowable(id) }
+                for id in gone where mustBeFound[id] != nil { ledger.markUnknowable(id) }
             }
         }
     }

@@ -322,7 +322,7 @@ extension World {
     func lose(_ site: Site, beside values: [SampleID: Int]) throws {
         needsComparing = true
         unseen[site.number] = nil
-        for id in mustBeFound { ledger.markUnknowable(id) }
+        for id in mustBeFound.keys { ledger.markUnknowable(id) }
         var held = values.mapValues { Set([$0]) }
         var deleted: [SampleID: DeletedSample] = [:]
         for other in sites {

@@ -89,8 +89,9 @@ final class World {
     var overlays = Ledger()
     /// Steps that left a cache before one of its neighbours read it for the first time.
     var leftEarly: Set<SampleID> = []
-    /// Deleted samples that a store must find gone, although HealthKit has forgotten their deletion.
-    var mustBeFound: Set<SampleID> = []
+    /// Deleted samples that a store must find gone, although HealthKit has forgotten their deletion. Each has the
+    /// epochs of all stores at that time.
+    var mustBeFound: [SampleID: [UInt64]] = [:]
     /// Whether two stores began with one name.
     private var namesAreShared = false
     /// Whether a HealthKit database was rebuilt.
@@ -330,6 +331,9 @@ final class World {
             let reports = try await engine(site).sync(peer)
             note("  store\(site.number) syncs \(peer?.rawValue ?? "all"): \(summary(reports))")
             follow(reports, of: site)
+            if let report = reports[Site.healthName], report.issue == nil {
+                site.trustedEpoch = try site.store.blockingRead { UInt64($0.epoch) }
+            }
         } catch is CancellationError {
             note("  store\(site.number) syncs \(peer?.rawValue ?? "all"): ended")
         }
