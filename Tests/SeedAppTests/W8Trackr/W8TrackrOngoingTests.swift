@@ -14,6 +14,12 @@ import Testing
             try await eventually { try bench.samples(.bodyMass).map(\.quantity.value) == [79] }
             try await eventually { bench.device.uncompletedCalls == 0 }
             try await eventually { try bench.status.lastWake == bench.now }
+            // In the background the frequency counts: each entry comes at once, and not with the next hour.
+            bench.app.enterBackground()
+            for number in 1...2 {
+                try bench.scale.record("BodyMass", 79, "kg", from: bench.date(-60 * number))
+                try await eventually { try bench.samples(.bodyMass).count == 1 + number }
+            }
         }
     }
 
