@@ -94,4 +94,26 @@ struct SmallAppTests {
         #expect(model.lines == ["81.0 kg", "82.0 kg", "80.0 kg"] && model.problem == nil)
         try store.close()
     }
+
+    @Test("The lines that the comparison names are those of its files, and the README adds them up") func lines() throws
+    {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let docs = root.appendingPathComponent("docs")
+        let text = try String(contentsOf: docs.appendingPathComponent("COMPARED.md"), encoding: .utf8)
+        var (ours, grdb) = (0, 0)
+        for match in text.matches(of: /\[(\d+)\]\(([^)]+\.swift)\)/) {
+            let file = docs.appendingPathComponent(String(match.2))
+            let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").filter { line in
+                let code = line.drop(while: \.isWhitespace)
+                return !code.isEmpty && !code.hasPrefix("//")
+            }
+            #expect(Int(match.1) == lines.count, "\(match.2)")
+            if match.2.hasPrefix("../Examples") { ours += lines.count }
+            if match.2.hasPrefix("compared/GRDB") { grdb += lines.count }
+        }
+        #expect(ours > 0)
+        let readme = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
+        #expect(readme.contains("\(ours) lines on HealthKV and \(grdb) on GRDB"))
+    }
 }
